@@ -1,0 +1,50 @@
+"""The history of a run: who did what, when, in which frame. Judges read this and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nodes.wire.note import NoteKind
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One NOTE, seen in a capture."""
+
+    time_ns: int  # true time (the capture's)
+    node: int  # 0 is the harness
+    kind: NoteKind
+    about: int = 0  # the message: its origin ...
+    seq: int = 0  # ... and its number there
+    peers: tuple[int, ...] = ()
+    values: tuple[int, ...] = ()
+    text: str = ""
+    incarnation: int = 1
+    number: int = 0  # of the NOTE, per node and incarnation, from 1
+    local_ns: int = 0  # the node's own clock
+    capture: str = ""  # file ...
+    frame: int = 0  # ... and frame number in it, from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Transmission:
+    """One frame that carries a PDU of a protocol (not a NOTE), where it was seen."""
+
+    time_ns: int
+    at: str  # the capture point: "channel", "n1", "r2"
+    direction: str  # "out", "in", or "" where the capture does not tell
+    src: int
+    title: str  # "st.RST_PAK"
+    length: int
+    capture: str
+    frame: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What the captures of one run say. `events` are in the order of true time; those of one node in its own order."""
+
+    nodes: tuple[int, ...]
+    events: tuple[Event, ...]
+    holes: tuple[str, ...] = ()  # why the evidence is incomplete: then no judge may say pass
+    transmissions: tuple[Transmission, ...] = ()

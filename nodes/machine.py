@@ -1,0 +1,113 @@
+"""What a protocol is to the rest of the world: a pure machine.
+
+`step(input, now)` returns outputs; `deadline` is the one next time at which the machine wants to be woken. No
+socket, clock, file, log or unseeded randomness inside: time is an argument (the node's *local* clock), and a
+machine that needs chance draws it from the seed in its Setting. The same machine runs in a process on the
+emulated network (nodes/shell) and, a thousand times faster, in memory (tests/world).
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from nodes.wire import Pdu
+from nodes.wire.note import NoteKind
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """The application wants `data` sent to the nodes `to`. `number` counts a node's submissions from 1."""
+
+    number: int
+    to: tuple[int, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A PDU came from the network (decoded, its check right; nothing else is known about it)."""
+
+    pdu: Pdu
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """The deadline has come. A machine must bear being woken early or for nothing."""
+
+
+Input = Submit | Received | Wake
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Put a PDU on the network: for everybody (channel broadcast, IPv6 multicast) or for each of `to` (unicast)."""
+
+    pdu: Pdu
+    to: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Make a NOTE (see NoteKind for the arguments of each kind)."""
+
+    kind: NoteKind
+    about: int = 0
+    seq: int = 0
+    peers: tuple[int, ...] = ()
+    values: tuple[int, ...] = ()
+    text: str = ""
+
+
+Output = Send | Log
+
+
+class Machine(typing.Protocol):
+    """A protocol entity. The shell logs SUBMITTED itself; the machine logs everything after it."""
+
+    @property
+    def deadline(self) -> int | None:
+        """Local time (ns) of the next Wake, or None."""
+
+    def step(self, event: Input, now_ns: int) -> list[Output]:
+        """Take one input at local time `now_ns`. Outputs are carried out in order."""
+
+    def settled(self) -> bool:
+        """Nothing is owed: no queue, no unconfirmed message, no round in progress."""
+
+    def counters(self) -> Mapping[str, int]:
+        """Named totals for the log, e.g. PDUs refused by reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a machine is told about the world when it is made."""
+
+    me: int
+    members: tuple[int, ...]  # ascending, `me` among them
+    seed: int  # of this node, from the run's seed by name
+    incarnation: int = 1  # grows with every restart of the node's process
+    slot_ns: int = 0  # one channel PDU time (length / rate) for a full-size PDU; 0 when there is no channel
+    buffer_pdus: int = 1024  # capacity of the receive buffer, in PDUs
+    hops: Mapping[int, int] = field(default_factory=dict)  # routers between me and each member
+    key: bytes = b""  # shared key, where the protocol authenticates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolSpec:
+    """What a protocol package exports as PROTOCOL.
+
+    `options` is a frozen dataclass: the scenario table of the protocol's name is read into it strictly, by its
+    field types. Annotated[int, "duration"] is nanoseconds in the machine and "5ms" in the scenario (the field is
+    named ..._ns, the key has no suffix); "share" is a float 0..1 and "2%"; "rate" is per second and "100/s".
+    """
+
+    name: str
+    transport: Literal["channel", "udp"]
+    options: type
+    make: Callable[[Setting, Any], Machine]
+    properties: tuple[str, ...]  # judged on every run, e.g. ("ST-1", "ST-2")
+    heartbeats: bool = False  # the protocol never falls silent by itself
+    max_payload: int = 1400

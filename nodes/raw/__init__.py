@@ -1,0 +1,6 @@
+"""raw: best-effort broadcast without guarantees. What arrives is delivered, at once, as often as it arrives."""
+
+from nodes.machine import ProtocolSpec
+from nodes.raw.machine import Raw, RawOptions
+
+PROTOCOL = ProtocolSpec(name="raw", transport="channel", options=RawOptions, make=Raw, properties=("NC",))

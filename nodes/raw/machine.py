@@ -1,0 +1,44 @@
+"""The control: no order, no repetition, no acknowledgement, no duplicate test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
+from nodes.wire.note import NoteKind
+from nodes.wire.raw import RawData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawOptions:
+    """raw has no options."""
+
+
+class Raw:
+    """One entity."""
+
+    def __init__(self, setting: Setting, options: RawOptions) -> None:
+        self._me = setting.me
+        self._seq = 0
+        self._refused = 0
+        self.deadline: int | None = None
+
+    def step(self, event: Input, now_ns: int) -> list[Output]:
+        if isinstance(event, Submit):
+            self._seq += 1
+            dest = tuple(sorted(event.to))
+            sent = Log(NoteKind.SENT, self._me, self._seq, peers=dest, values=(event.number,))
+            return [sent, Send(RawData(src=self._me, seq=self._seq, ndest=len(dest), dest=dest, payload=event.data))]
+        if isinstance(event, Received):
+            if not isinstance(event.pdu, RawData):
+                self._refused += 1
+            elif self._me in event.pdu.dest:
+                return [Log(NoteKind.DELIVERED, event.pdu.src, event.pdu.seq)]
+        return []
+
+    def settled(self) -> bool:
+        return True
+
+    def counters(self) -> Mapping[str, int]:
+        return {"refused_foreign": self._refused}

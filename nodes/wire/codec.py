@@ -1,0 +1,265 @@
+"""Bytes <-> PDU, compiled once per row of the table.
+
+`encode` trusts its caller: a wrong value is a bug and raises whatever it raises. `decode_untrusted` trusts
+nobody and raises WireError, never anything else.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from nodes.wire.table import (
+    CHECK_MODULUS,
+    CHECK_OFFSET,
+    HEADER,
+    MAGIC,
+    VERSION,
+    Bytes,
+    Field,
+    Flags,
+    Members,
+    Payload,
+    Pdu,
+    PduType,
+    Records,
+    SInt,
+    UInt,
+    Vector,
+    WireError,
+    pdu_type,
+)
+
+_LETTER = {1: "B", 2: "H", 4: "I", 8: "Q"}
+_ZERO_CHECK = bytes(4)
+
+Encoder = Callable[[Any], bytes]
+Decoder = Callable[[bytes, int, dict[str, Any]], int]  # data, offset, fields so far -> new offset
+
+
+def check_of(data: bytes) -> int:
+    """The check of a PDU, whatever stands in its check field."""
+    return int.from_bytes(data[:CHECK_OFFSET] + _ZERO_CHECK + data[CHECK_OFFSET + 4 :], "big") % CHECK_MODULUS
+
+
+def encode(pdu: Pdu) -> bytes:
+    """The bytes of a PDU, header and check included."""
+    row = pdu.TYPE
+    body = b"".join([part(pdu) for part in _encoders(row)])
+    length = HEADER.size + len(body)
+    head = (MAGIC, VERSION << 4 | row.proto, row.number, pdu.src, length)
+    check = int.from_bytes(HEADER.pack(*head, 0) + body, "big") % CHECK_MODULUS
+    return HEADER.pack(*head, check) + body
+
+
+def decode_untrusted(data: bytes) -> Pdu:
+    """The PDU at the start of `data`; what follows its length is link-layer padding."""
+    if len(data) < HEADER.size:
+        raise WireError(f"{len(data)} bytes are shorter than the header")
+    magic, version_proto, number, src, length, check = HEADER.unpack_from(data)
+    if magic != MAGIC:
+        raise WireError(f"magic {magic:#06x} is not ours")
+    if version_proto >> 4 != VERSION:
+        raise WireError(f"version {version_proto >> 4}, not {VERSION}")
+    if not HEADER.size <= length <= len(data):
+        raise WireError(f"length {length} of {len(data)} bytes")
+    data = bytes(data[:length])
+    if check_of(data) != check:
+        raise WireError("check failed")
+    row = pdu_type(version_proto & 15, number)
+    if row is None:
+        raise WireError(f"no PDU has protocol {version_proto & 15} and type {number}")
+    fields: dict[str, Any] = {"src": src}
+    offset = HEADER.size
+    try:
+        for part in _decoders(row):
+            offset = part(data, offset, fields)
+    except struct.error as error:
+        raise WireError(f"{row.name} is cut short") from error
+    if offset != length:
+        raise WireError(f"{row.name} has {length - offset} bytes too many")
+    return row.cls(**fields)
+
+
+# One encoder per variable field, one for each run of plain integers between them.
+
+
+@cache
+def _encoders(row: PduType) -> tuple[Encoder, ...]:
+    return tuple(
+        _integers_encoder(run) if len(run) > 1 or _is_integer(run[0]) else _encoder(run[0]) for run in _runs(row)
+    )
+
+
+@cache
+def _decoders(row: PduType) -> tuple[Decoder, ...]:
+    return tuple(
+        _integers_decoder(run) if len(run) > 1 or _is_integer(run[0]) else _decoder(run[0]) for run in _runs(row)
+    )
+
+
+def _is_integer(field: Field) -> bool:
+    return isinstance(field.kind, UInt | SInt | Flags)
+
+
+def _runs(row: PduType) -> list[list[Field]]:
+    runs: list[list[Field]] = []
+    for field in row.fields:
+        if _is_integer(field) and runs and _is_integer(runs[-1][0]):
+            runs[-1].append(field)
+        else:
+            runs.append([field])
+    return runs
+
+
+def _letter(kind: UInt | SInt | Flags) -> str:
+    letter = _LETTER[kind.width]
+    return letter.lower() if isinstance(kind, SInt) else letter
+
+
+def _integers(run: list[Field]) -> tuple[struct.Struct, tuple[str, ...]]:
+    letters = "".join(_letter(field.kind) for field in run if isinstance(field.kind, UInt | SInt | Flags))
+    return struct.Struct("!" + letters), tuple(field.name for field in run)
+
+
+def _integers_encoder(run: list[Field]) -> Encoder:
+    packer, names = _integers(run)
+    return lambda pdu: packer.pack(*[getattr(pdu, name) for name in names])
+
+
+def _integers_decoder(run: list[Field]) -> Decoder:
+    packer, names = _integers(run)
+
+    def decode(data: bytes, offset: int, fields: dict[str, Any]) -> int:
+        fields.update(zip(names, packer.unpack_from(data, offset), strict=True))
+        return offset + packer.size
+
+    return decode
+
+
+class _Attributes:
+    """A PDU seen as the mapping of its fields, for counts."""
+
+    __slots__ = ("pdu",)
+
+    def __init__(self, pdu: Pdu) -> None:
+        self.pdu = pdu
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self.pdu, name)
+
+
+def _encoder(field: Field) -> Encoder:
+    name, kind = field.name, field.kind
+    if isinstance(kind, Vector):
+        letter, count = _letter(kind.element), kind.count
+
+        def vector(pdu: Any) -> bytes:
+            values = getattr(pdu, name)
+            expected = count(_Attributes(pdu))  # type: ignore[arg-type]
+            if len(values) != expected:
+                raise ValueError(f"{pdu.TYPE.name}.{name}: {len(values)} elements, not {expected}")
+            return struct.pack(f"!{expected}{letter}", *values)
+
+        return vector
+    if isinstance(kind, Records):
+        letters = "".join(_letter(column) for _, column in kind.columns)
+        record, count = struct.Struct("!" + letters), kind.count
+
+        def records(pdu: Any) -> bytes:
+            rows = getattr(pdu, name)
+            expected = count(_Attributes(pdu))  # type: ignore[arg-type]
+            if len(rows) != expected:
+                raise ValueError(f"{pdu.TYPE.name}.{name}: {len(rows)} records, not {expected}")
+            return b"".join([record.pack(*row) for row in rows])
+
+        return records
+    if isinstance(kind, Members):
+        size_field = kind.size
+
+        def members(pdu: Any) -> bytes:
+            size, bits = getattr(pdu, size_field), 0
+            for member in getattr(pdu, name):
+                if not 1 <= member <= size:
+                    raise ValueError(f"{pdu.TYPE.name}.{name}: no entity {member} among {size}")
+                bits |= 1 << (member - 1)
+            return bits.to_bytes(4 * -(-size // 32), "big")
+
+        return members
+    if isinstance(kind, Bytes):
+        size = kind.size
+
+        def fixed(pdu: Any) -> bytes:
+            value: bytes = getattr(pdu, name)
+            if len(value) != size:
+                raise ValueError(f"{pdu.TYPE.name}.{name}: {len(value)} bytes, not {size}")
+            return value
+
+        return fixed
+    assert isinstance(kind, Payload)
+    return lambda pdu: bytes(getattr(pdu, name))
+
+
+def _decoder(field: Field) -> Decoder:
+    name, kind = field.name, field.kind
+    if isinstance(kind, Vector):
+        letter, count = _letter(kind.element), kind.count
+
+        def vector(data: bytes, offset: int, fields: dict[str, Any]) -> int:
+            packer = struct.Struct(f"!{_checked(count(fields), data)}{letter}")
+            fields[name] = packer.unpack_from(data, offset)
+            return offset + packer.size
+
+        return vector
+    if isinstance(kind, Records):
+        letters = "".join(_letter(column) for _, column in kind.columns)
+        record, rows = struct.Struct("!" + letters), kind.count
+
+        def records(data: bytes, offset: int, fields: dict[str, Any]) -> int:
+            end = offset + _checked(rows(fields), data) * record.size
+            if end > len(data):
+                raise WireError(f"{name}: {rows(fields)} records do not fit")
+            fields[name] = tuple(record.iter_unpack(data[offset:end]))
+            return end
+
+        return records
+    if isinstance(kind, Members):
+        size_field = kind.size
+
+        def members(data: bytes, offset: int, fields: dict[str, Any]) -> int:
+            size: int = fields[size_field]
+            end = offset + 4 * -(-size // 32)
+            if end > len(data):
+                raise WireError(f"{name}: the bitmap does not fit")
+            bits = int.from_bytes(data[offset:end], "big")
+            if bits >> size:
+                raise WireError(f"{name}: an entity beyond {size}")
+            fields[name] = tuple([j for j in range(1, size + 1) if bits >> (j - 1) & 1])
+            return end
+
+        return members
+    if isinstance(kind, Bytes):
+        size = kind.size
+
+        def fixed(data: bytes, offset: int, fields: dict[str, Any]) -> int:
+            fields[name] = data[offset : offset + size]
+            if len(fields[name]) != size:
+                raise WireError(f"{name} is cut short")
+            return offset + size
+
+        return fixed
+    assert isinstance(kind, Payload)
+
+    def payload(data: bytes, offset: int, fields: dict[str, Any]) -> int:
+        fields[name] = data[offset:]
+        return len(data)
+
+    return payload
+
+
+def _checked(count: int, data: bytes) -> int:
+    if count > len(data):
+        raise WireError(f"{count} elements in {len(data)} bytes")
+    return count

@@ -1,0 +1,1 @@
+"""PDUs of delta."""

@@ -1,0 +1,215 @@
+"""An in-memory world for machines: thousands of adverse schedules a second, beside the emulated network, never instead.
+
+Two kinds of network:
+
+* `Channel`: the papers' 1C service. PDUs leave one FIFO, one per slot; every node, the sender included, gets them
+  in that one order, and may miss any of them.
+* `Mesh`: point to point, each copy with its own delay or lost; nothing keeps an order.
+
+Everything random comes from one seed; a failure is repeated with it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from captures.history import Event, History
+from nodes.machine import Log, Machine, Received, Send, Submit, Wake
+from nodes.wire import Pdu, decode_untrusted, encode
+from nodes.wire.note import NoteKind
+
+# Is this copy lost? (pdu, receiver, now) -> bool
+Loss = Callable[[Pdu, int, int], bool]
+# Delay of this copy in ns, or None if it is lost: (pdu, receiver, now) -> int | None
+Delay = Callable[[Pdu, int, int], int | None]
+Clock = Callable[[int], int]  # true time -> local time; must not run backwards
+
+
+def no_loss(pdu: Pdu, receiver: int, now: int) -> bool:
+    return False
+
+
+@dataclass(slots=True)
+class _Node:
+    machine: Machine | None
+    clock: Clock
+    incarnation: int = 1
+    notes: int = 0
+    submissions: int = 0
+    paused: list[Any] | None = None  # inputs that wait while the node is stopped (SIGSTOP)
+    linked: bool = True
+
+
+class World:
+    """Machines, a network between them, and one clock that jumps."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.random = random.Random(seed)
+        self.now = 1_000_000_000
+        self.sent: list[tuple[int, Pdu]] = []  # every Send, with its time
+        self._heap: list[tuple[int, int, Callable[[], None]]] = []
+        self._order = 0
+        self._nodes: dict[int, _Node] = {}
+        self._events: list[Event] = []
+        self._network: Callable[[int, Send], None] = lambda src, send: None
+        self.reachable: Callable[[int, int], bool] = lambda src, dst: True  # partitions
+
+    # building
+
+    def add(self, number: int, machine: Machine, clock: Clock = lambda now: now) -> None:
+        self._nodes[number] = _Node(machine, clock)
+        self.at(self.now, lambda: self._after(number, []))
+
+    def channel(self, slot_ns: int, loss: Loss = no_loss, queue: int = 100_000) -> None:
+        """Join all nodes by one channel with a FIFO of `queue` PDUs."""
+        free_at = 0
+        waiting = 0
+
+        def put(src: int, send: Send) -> None:
+            nonlocal free_at, waiting
+            if waiting >= queue:
+                return
+            waiting += 1
+            free_at = max(free_at, self.now) + slot_ns
+            self.at(free_at, lambda: arrive(src, send.pdu))
+
+        def arrive(src: int, pdu: Pdu) -> None:
+            nonlocal waiting
+            waiting -= 1
+            for number in sorted(self._nodes):
+                if self.reachable(src, number) and not loss(pdu, number, self.now):
+                    self.receive(number, pdu)
+
+        self._network = put
+
+    def mesh(self, delay: Delay) -> None:
+        """Join all nodes pairwise; a multicast is a copy for everybody but the sender."""
+
+        def put(src: int, send: Send) -> None:
+            to = send.to if send.to is not None else tuple(n for n in sorted(self._nodes) if n != src)
+            for number in to:
+                wait = delay(send.pdu, number, self.now)
+                if wait is not None and self.reachable(src, number):
+                    self.at(self.now + wait, lambda number=number: self.receive(number, send.pdu))  # type: ignore[misc]
+
+        self._network = put
+
+    # what happens
+
+    def at(self, time_ns: int, action: Callable[[], None]) -> None:
+        self._order += 1
+        heapq.heappush(self._heap, (max(time_ns, self.now), self._order, action))
+
+    def submit(self, number: int, to: tuple[int, ...], data: bytes = b"") -> None:
+        node = self._nodes[number]
+        if node.machine is None:
+            return
+        node.submissions += 1
+        self._note(number, Log(NoteKind.SUBMITTED, number, node.submissions, peers=to))
+        self._input(number, Submit(node.submissions, to, data))
+
+    def receive(self, number: int, pdu: Pdu) -> None:
+        if self._nodes[number].linked:
+            self._input(number, Received(decode_untrusted(encode(pdu))))  # the bytes are part of what is tested
+
+    def kill(self, number: int) -> None:
+        self._nodes[number].machine = None
+        self._nodes[number].paused = None
+
+    def restart(self, number: int, machine: Machine) -> None:
+        """Put a new machine (made with the next incarnation) in the place of a dead one."""
+        node = self._nodes[number]
+        node.machine, node.incarnation, node.notes = machine, node.incarnation + 1, 0
+        self._after(number, [])
+
+    def pause(self, number: int) -> None:
+        self._nodes[number].paused = []
+
+    def resume(self, number: int) -> None:
+        waiting, self._nodes[number].paused = self._nodes[number].paused or [], None
+        for event in waiting:
+            self._input(number, event)
+        self._input(number, Wake())
+
+    def link(self, number: int, up: bool) -> None:
+        self._nodes[number].linked = up
+
+    # running
+
+    def run(self, until_ns: int | None = None, max_events: int = 10_000_000) -> None:
+        """Run until nothing is left to happen, or until the given true time."""
+        for _ in range(max_events):
+            if not self._heap or (until_ns is not None and self._heap[0][0] > until_ns):
+                if until_ns is not None:
+                    self.now = max(self.now, until_ns)
+                return
+            self.now, _, action = heapq.heappop(self._heap)
+            action()
+        raise AssertionError(f"still busy after {max_events} events, at {self.now} ns")
+
+    def machine(self, number: int) -> Machine:
+        machine = self._nodes[number].machine
+        assert machine is not None
+        return machine
+
+    def settled(self) -> bool:
+        return all(node.machine.settled() for node in self._nodes.values() if node.machine is not None)
+
+    def history(self) -> History:
+        return History(tuple(sorted(self._nodes)), tuple(self._events))
+
+    def local(self, number: int) -> int:
+        return self._nodes[number].clock(self.now)
+
+    def _input(self, number: int, event: Any) -> None:
+        node = self._nodes[number]
+        if node.machine is None:
+            return
+        if node.paused is not None:
+            node.paused.append(event)
+            return
+        self._after(number, node.machine.step(event, node.clock(self.now)))
+
+    def _after(self, number: int, outputs: list[Any]) -> None:
+        node = self._nodes[number]
+        for output in outputs:
+            if isinstance(output, Send):
+                self.sent.append((self.now, output.pdu))
+                if node.linked:
+                    self._network(number, output)
+            else:
+                self._note(number, output)
+        machine = node.machine
+        if machine is not None and machine.deadline is not None:
+            deadline = machine.deadline
+            self.at(self._true_time(node.clock, deadline), lambda: self._wake(number, machine, deadline))
+
+    def _wake(self, number: int, machine: Machine, deadline: int) -> None:
+        if self._nodes[number].machine is machine and machine.deadline == deadline:
+            self._input(number, Wake())
+
+    def _true_time(self, clock: Clock, local: int) -> int:
+        """The first true time, from now on, at which a clock shows at least `local`."""
+        low, high = self.now, self.now + 1
+        if clock(low) >= local:
+            return low
+        while clock(high) < local:
+            high = low + 2 * (high - low)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if clock(middle) < local else (low, middle)
+        return high
+
+    def _note(self, number: int, log: Log) -> None:
+        node = self._nodes[number]
+        node.notes += 1
+        self._events.append(
+            Event(
+                self.now, number, log.kind, log.about, log.seq, log.peers, log.values, log.text,
+                node.incarnation, node.notes, node.clock(self.now), "memory", len(self._events) + 1,
+            )
+        )  # fmt: skip
