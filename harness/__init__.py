@@ -1,0 +1,1 @@
+"""What runs, judges and tabulates protocols on emulated networks."""
