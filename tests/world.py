@@ -117,11 +117,13 @@ class World:
             self._input(number, Received(decode_untrusted(encode(pdu))))  # the bytes are part of what is tested
 
     def kill(self, number: int) -> None:
+        self._harness(NoteKind.FAULT, (number,), "crash")
         self._nodes[number].machine = None
         self._nodes[number].paused = None
 
     def restart(self, number: int, machine: Machine) -> None:
         """Put a new machine (made with the next incarnation) in the place of a dead one."""
+        self._harness(NoteKind.FAULT, (number,), "restart")
         node = self._nodes[number]
         node.machine, node.incarnation, node.notes = machine, node.incarnation + 1, 0
         self._after(number, [])
@@ -158,6 +160,10 @@ class World:
 
     def settled(self) -> bool:
         return all(node.machine.settled() for node in self._nodes.values() if node.machine is not None)
+
+    def mark(self, text: str) -> None:
+        """A mark of the harness: "heal", "end quiet" (all was settled: judges of liveness may decide), "end limit"."""
+        self._harness(NoteKind.MARK, (), text)
 
     def history(self) -> History:
         return History(tuple(sorted(self._nodes)), tuple(self._events))
@@ -203,6 +209,10 @@ class World:
             middle = (low + high) // 2
             low, high = (middle, high) if clock(middle) < local else (low, middle)
         return high
+
+    def _harness(self, kind: NoteKind, peers: tuple[int, ...], text: str) -> None:
+        at = {"local_ns": self.now, "capture": "memory", "frame": len(self._events) + 1}
+        self._events.append(Event(self.now, 0, kind, peers=peers, text=text, **at))  # type: ignore[arg-type]
 
     def _note(self, number: int, log: Log) -> None:
         node = self._nodes[number]

@@ -1,0 +1,121 @@
+"""What every protocol owes: no creation, no duplication, per-source order; and the paper's words for logs (000 §2).
+
+SO, IE, IP, SIP and SC are the definitions of paper 000 for raw logs: a log is order preserving, information
+equivalent, (selectively) information preserving, selectively correct.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.judges.base import Broken, Finding, Holds, all_of, judge_of, when_quiet
+from harness.judges.facts import Facts, Ints
+
+
+@judge_of("NC", "no creation: what is delivered was sent, to this node, before")
+def no_creation(facts: Facts) -> Finding:
+    sent_at = facts.sent_at[facts.d_message]
+    unsent = np.flatnonzero(sent_at < 0)
+    if len(unsent):
+        event = facts.delivery(unsent[0])
+        name = facts.name(facts.d_message[unsent[0]])
+        return Broken(f"n{event.node} delivered {name}, which nobody sent", (event,), by_absence=True)
+    astray = np.flatnonzero(~np.isin(facts.delivery_pairs, facts.target_pairs))
+    if len(astray):
+        event = facts.delivery(astray[0])
+        message = facts.d_message[astray[0]]
+        name = facts.name(message)
+        return Broken(f"n{event.node} delivered {name}, which was not sent to it", (event,), facts.sending(message))
+    # One's own copy may be delivered within the step that sends it; everybody else's needs the network.
+    early = np.flatnonzero((facts.d_event < sent_at) & (facts.d_node != facts.source[facts.d_message]))
+    for row in early.tolist():
+        event, (sending,) = facts.delivery(row), facts.sending(facts.d_message[row])
+        if event.time_ns < sending.time_ns:
+            name = facts.name(facts.d_message[row])
+            return Broken(f"n{event.node} delivered {name} before it was sent", (event, sending))
+    return Holds(f"all {len(facts.d_message)} deliveries are of messages sent to that node before")
+
+
+@judge_of("ND", "no duplication: a node delivers a message at most once")
+def no_duplication(facts: Facts) -> Finding:
+    # Per life: a node that lost its memory in a crash may be told again.
+    copies = facts.d_message * len(facts.lives) + facts.d_life
+    order = np.argsort(copies, kind="stable")
+    again = np.flatnonzero(np.diff(copies[order]) == 0)
+    if len(again):
+        second = order[again + 1].min()
+        first = order[np.searchsorted(copies[order], copies[second])]
+        message = facts.d_message[second]
+        return Broken(
+            f"{facts.lives[facts.d_life[second]]} delivered {facts.name(message)} twice",
+            (facts.delivery(first), facts.delivery(second)),
+            facts.sending(message),
+        )
+    return Holds(f"{len(copies)} deliveries, no message twice at a node")
+
+
+@judge_of("SO", "per-source order: a node delivers one source's messages in the order of sending")
+def source_order(facts: Facts) -> Finding:
+    known = np.flatnonzero(facts.sent_at[facts.d_message] >= 0)
+    messages = facts.d_message[known]
+    sent_at = facts.sent_at[messages]
+    # Rows of one (life, source) beside each other, in the order of delivery.
+    order = np.lexsort((known, facts.source[messages], facts.d_life[known]))
+    life, source = facts.d_life[known][order], facts.source[messages][order]
+    together = (life[1:] == life[:-1]) & (source[1:] == source[:-1])
+    back = np.flatnonzero(together & (sent_at[order][1:] < sent_at[order][:-1]))
+    if len(back):
+        pair = back[np.argmin(known[order][back + 1])]
+        before, after = known[order][pair], known[order][pair + 1]
+        p, q = facts.d_message[after], facts.d_message[before]
+        who = facts.lives[facts.d_life[after]]
+        return Broken(
+            f"{who} delivered {facts.name(q)} before {facts.name(p)}, sent in the other order",
+            (facts.delivery(before), facts.delivery(after)),
+            facts.sending(p) + facts.sending(q),
+        )
+    return Holds("every node delivered each source's messages in the order of sending")
+
+
+def undelivered(facts: Facts, pairs: Ints, messages: Ints, nodes: Ints, why: str) -> Finding:
+    """Every (message, node) wanted was delivered there; nodes that are down at the end owe nothing."""
+    down = [node for node in np.unique(nodes).tolist() if facts.down(node)]
+    lost = np.flatnonzero(~np.isin(pairs, facts.delivery_pairs) & ~np.isin(nodes, down))
+    if len(lost):
+        first = lost[np.argmin(facts.sent_at[messages[lost]])]
+        message, node = messages[first], nodes[first]
+        more = f" ({len(lost)} such deliveries are missing)" if len(lost) > 1 else ""
+        return Broken(
+            f"n{node} never delivered {facts.name(message)}, {why}{more}", facts.sending(message), by_absence=True
+        )
+    return Holds(f"all {len(pairs)} deliveries that were due took place")
+
+
+@judge_of("SIP", "selectively information preserving: a log has all that was sent to its node")
+def selectively_information_preserving(facts: Facts) -> Finding:
+    return when_quiet(
+        facts, lambda facts: undelivered(facts, facts.target_pairs, facts.t_message, facts.t_node, "sent to it")
+    )
+
+
+def _everything_everywhere(facts: Facts, messages: Ints, why: str) -> Finding:
+    nodes = np.array(facts.history.nodes, np.int64)
+    all_messages, all_nodes = np.repeat(messages, len(nodes)), np.tile(nodes, len(messages))
+    return undelivered(facts, facts.pair(all_messages, all_nodes), all_messages, all_nodes, why)
+
+
+@judge_of("IP", "information preserving: every log has all that anybody sent")
+def information_preserving(facts: Facts) -> Finding:
+    return when_quiet(facts, lambda facts: _everything_everywhere(facts, np.unique(facts.s_message), "which was sent"))
+
+
+@judge_of("IE", "information equivalent: all logs have the same messages")
+def information_equivalent(facts: Facts) -> Finding:
+    return when_quiet(
+        facts, lambda facts: _everything_everywhere(facts, np.unique(facts.d_message), "which another node delivered")
+    )
+
+
+@judge_of("SC", "selectively correct: order preserving and selectively information preserving")
+def selectively_correct(facts: Facts) -> Finding:
+    return all_of(facts, no_creation, source_order, selectively_information_preserving)
