@@ -1,1 +1,1 @@
-"""PDUs of to."""
+"""PDUs of TO with dynamic clusters (paper 001)."""
