@@ -107,7 +107,7 @@ class Facts:
             if life is None:
                 life = current[node] = self._begin(node, True)
             if life.incarnation != event.incarnation or (life.stopped is not None and life.stopped.node == node):
-                if life.incarnation:
+                if life.incarnation or life.stopped is not None:
                     life.stopped = life.stopped or event
                     life = current[node] = self._begin(node, False)
                 life.incarnation = event.incarnation

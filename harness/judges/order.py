@@ -11,31 +11,41 @@ property is pairwise, as printed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from harness.judges.base import Broken, Finding, Holds, judge_of
-from harness.judges.facts import Facts, Ints
+from harness.judges.facts import Facts, Ints, Life
 
 
 @judge_of("OE", "order equivalence: two logs have the messages they share in the same order")
 def order_equivalent(facts: Facts) -> Finding:
+    broken = disagreement(facts, facts.lives)
+    if broken is not None:
+        return broken
+    receivers = len(np.unique(facts.d_life))
+    return Holds(f"the logs of {receivers} receivers agree on the order of all messages they share")
+
+
+def disagreement(facts: Facts, lives: Sequence[Life]) -> Broken | None:
+    """Two messages that two of these lives delivered in different order, if there are any."""
     count = len(facts.keys)
     rank = np.full(count, -1, np.int64)
     rank[facts.d_message[::-1]] = facts.d_event[::-1]  # the first delivery wins
-    logs = [_first_copies(facts.log(life.index)) for life in facts.lives]
-    suspects = [index for index, log in enumerate(logs) if np.any(np.diff(rank[log]) < 0)]
+    logs = {life.index: _first_copies(facts.log(life.index)) for life in lives}
+    suspects = [index for index, log in logs.items() if np.any(np.diff(rank[log]) < 0)]
     position = np.full(count, -1, np.int64)
     for suspect in suspects:
         position[logs[suspect]] = np.arange(len(logs[suspect]))
-        for other, log in enumerate(logs):
+        for other, log in logs.items():
             shared = log[position[log] >= 0]
             turned = np.flatnonzero(np.diff(position[shared]) < 0)
             if len(turned):
                 p, q = _closest(position, log, shared, turned)
                 return _broken(facts, suspect, other, p, q)
         position[logs[suspect]] = -1
-    receivers = sum(len(log) > 0 for log in logs)
-    return Holds(f"the logs of {receivers} receivers agree on the order of all messages they share")
+    return None
 
 
 def _first_copies(log: Ints) -> Ints:

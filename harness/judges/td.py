@@ -1,0 +1,325 @@
+"""TD-1..TD-6: total order in a cluster whose entities stop and come back (paper 001 §2, §3).
+
+All logs are laid along one *line*: the longest log of a node that was there from the start, lengthened by those who
+came later and saw more. A log that was there from the start must begin where the line begins; one that joined begins
+anywhere, but from there on has no gap. So every comparison is one pass, not one per pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from captures.history import Event
+from harness.judges.base import Broken, Finding, Holds, Undecided, all_of, judge_of, when_quiet
+from harness.judges.facts import Facts, Ints, Life
+from harness.judges.order import disagreement
+
+
+@dataclass(frozen=True, slots=True)
+class _Laid:
+    """One log on the line."""
+
+    life: Life
+    log: Ints
+    start: int  # place of its first message on the line
+    differs: int | None  # index in the log of the first message that is not the line's
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.log)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    line: Ints
+    laid: list[_Laid]
+
+    def of(self, *, up: bool | None = None, first: bool | None = None) -> list[_Laid]:
+        return [
+            one for one in self.laid if (up is None or one.life.up is up) and (first is None or one.life.first is first)
+        ]
+
+
+def _lay(facts: Facts) -> _Line:
+    lives = [life for life in facts.lives if life.member]
+    logs = {life.index: facts.log(life.index) for life in lives}
+    founders = [life for life in lives if life.first]
+    trusted = [life for life in founders if life.up] or founders
+    if not trusted:
+        return _Line(np.zeros(0, np.int64), [])
+    line = logs[max(trusted, key=lambda life: len(logs[life.index])).index]
+    laid: list[_Laid] = []
+    for life in sorted(lives, key=lambda life: (not life.first, life.index)):
+        log = logs[life.index]
+        start = 0 if life.first else _join_point(line, log)
+        if start is None:
+            start = max((place for one in laid for place in _admissions(facts, one, life.node)), default=len(line))
+        part = line[start : start + len(log)]
+        rest = log[len(part) :]
+        differing = np.flatnonzero(np.concatenate((part != log[: len(part)], np.isin(rest, line))))
+        laid.append(_Laid(life, log, start, int(differing[0]) if len(differing) else None))
+        if life.up and not len(differing):
+            line = np.concatenate((line, rest))
+    return _Line(line, laid)
+
+
+def _join_point(line: Ints, log: Ints) -> int | None:
+    """Where on the line a log begins that did not begin with it, if they share a message."""
+    shared = np.flatnonzero(np.isin(log, line))
+    if not len(shared):
+        return None
+    at = int(np.flatnonzero(line == log[shared[0]])[0])
+    return max(0, at - int(shared[0]))
+
+
+def _row(facts: Facts, one: _Laid, at: int) -> Event:
+    return facts.delivery(int(facts.logs[one.life.index][at]))
+
+
+def _differs(facts: Facts, lines: _Line, one: _Laid) -> Broken:
+    """Why a log is no piece of the line: it has another message at some place."""
+    assert one.differs is not None
+    have, place = int(one.log[one.differs]), one.start + one.differs
+    events = [_row(facts, one, one.differs)]
+    if place >= len(lines.line):
+        return Broken(f"{one.life} delivered {facts.name(have)} out of its place", tuple(events), facts.sending(have))
+    want = int(lines.line[place])
+    holder = next(
+        (other for other in lines.laid if other is not one and other.differs is None and want in other.log), None
+    )
+    if holder is not None:
+        events.append(_row(facts, holder, int(np.flatnonzero(holder.log == want)[0])))
+    context = facts.sending(want) + facts.sending(have)
+    if one.differs:
+        context = (_row(facts, one, one.differs - 1), *context)
+    return Broken(
+        f"{one.life} delivered {facts.name(have)} where {holder.life if holder else 'the group'} "
+        f"delivered {facts.name(want)}",
+        tuple(events),
+        context,
+        by_absence=True,  # what was delivered in between may not have been seen; true disorder is found before
+    )
+
+
+def _agree(facts: Facts, lines: _Line, some: list[_Laid], what: str) -> Finding:
+    # Two messages in different order convict even where evidence is missing, so they are looked for first.
+    among = [one.life for one in some] + [one.life for one in lines.of(up=True)]
+    broken = disagreement(facts, among) if any(one.differs is not None for one in some) else None
+    if broken is not None:
+        return broken
+    for one in some:
+        if one.differs is not None:
+            return _differs(facts, lines, one)
+    return Holds(f"{len(some)} {what} agree on {len(lines.line)} messages")
+
+
+@judge_of("TD-1", "live entities' logs are prefixes of each other at all times, and equal when all is quiet")
+def live_logs_agree(facts: Facts) -> Finding:
+    lines = _lay(facts)
+    return all_of(
+        facts,
+        lambda facts: _agree(facts, lines, lines.of(up=True), "live logs"),
+        lambda facts: when_quiet(facts, partial(_equal_at_the_end, lines=lines)),
+    )
+
+
+def _equal_at_the_end(facts: Facts, lines: _Line) -> Finding:
+    for one in lines.of(up=True):
+        if one.end < len(lines.line):
+            missing = int(lines.line[max(one.end, 0)])
+            return Broken(
+                f"{one.life} never delivered {facts.name(missing)}, which others did",
+                facts.sending(missing),
+                by_absence=True,
+            )
+    return Holds(f"all live logs are equal: {len(lines.line)} messages")
+
+
+@judge_of("TD-2", "uniformity: what a stopped entity delivered, all live ones deliver, in the same order")
+def uniform(facts: Facts) -> Finding:
+    lines = _lay(facts)
+    stopped = lines.of(up=False)
+    return all_of(
+        facts,
+        lambda facts: _agree(facts, lines, stopped, "logs of stopped entities"),
+        lambda facts: when_quiet(facts, partial(_nothing_extra, lines=lines)) if stopped else Holds("nobody stopped"),
+    )
+
+
+def _nothing_extra(facts: Facts, lines: _Line) -> Finding:
+    for one in lines.of(up=False):
+        if one.end > len(lines.line):
+            event = _row(facts, one, len(lines.line) - one.start)
+            name = facts.name(int(one.log[len(lines.line) - one.start]))
+            return Broken(
+                f"{one.life} delivered {name} before it stopped, and nobody else did", (event,), by_absence=True
+            )
+    return Holds("stopped entities delivered nothing that the live ones did not")
+
+
+@judge_of(
+    "TD-3", "of a stopped entity's messages all live ones keep the same prefix, and nothing pre-acknowledged is lost"
+)
+def same_kept(facts: Facts) -> Finding:
+    return when_quiet(facts, lambda facts: all_of(facts, _same_prefix, _preacked_delivered))
+
+
+def _same_prefix(facts: Facts) -> Finding:
+    stopped = [life for life in facts.lives if not life.up]
+    live = [life for life in facts.lives if life.up and life.first]
+    for dead in stopped:
+        sent = facts.s_message[facts.s_life == dead.index]
+        kept = [np.isin(sent, facts.log(life.index)) for life in live]
+        for life, mine in zip(live, kept, strict=True):
+            last = int(np.flatnonzero(mine)[-1]) if mine.any() else -1
+            most = max((int(np.flatnonzero(other)[-1]) for other in kept if other.any()), default=-1)
+            gap = np.flatnonzero(~mine[: most + 1])
+            if len(gap):
+                message = int(sent[gap[0]])
+                reason = "but later ones of it" if gap[0] < last else "which others kept"
+                return Broken(
+                    f"{life} did not keep {facts.name(message)} of the stopped {dead}, {reason}",
+                    facts.sending(message),
+                    by_absence=True,
+                )
+    return Holds(f"of {len(stopped)} stopped entities all live ones kept the same")
+
+
+def _preacked_delivered(facts: Facts) -> Finding:
+    live = {life.index for life in facts.lives if life.up}
+    delivered = set(zip(facts.d_life.tolist(), facts.d_message.tolist(), strict=True))
+    for life, message, event in facts.preacked:
+        if life in live and (life, message) not in delivered:
+            return Broken(
+                f"n{event.node} pre-acknowledged {facts.name(message)} and never delivered it",
+                (event,),
+                by_absence=True,
+            )
+    return Holds("what was pre-acknowledged was delivered")
+
+
+@judge_of("TD-4", "view agreement: live entities end with the same view")
+def same_view(facts: Facts) -> Finding:
+    return when_quiet(facts, _same_last_view)
+
+
+def _same_last_view(facts: Facts) -> Finding:
+    everybody = facts.history.nodes  # the view before any is installed
+    live = [life for life in facts.lives if life.up and life.member]
+    last = {life.index: (life.views[-1].peers if life.views else everybody) for life in live}
+    for life in live:
+        for other in live:
+            if set(last[life.index]) != set(last[other.index]):
+                views = tuple(one.views[-1] for one in (life, other) if one.views)
+                return Broken(
+                    f"{life} ends with the view {_members(last[life.index])}, "
+                    f"{other} with {_members(last[other.index])}",
+                    views,
+                    by_absence=True,  # a later VIEW may not have been seen
+                )
+    shown = _members(last[live[0].index]) if live else "none"
+    return Holds(f"{len(live)} live entities end with the view {shown}")
+
+
+def _members(peers: tuple[int, ...]) -> str:
+    return "{" + ",".join(map(str, sorted(peers))) + "}"
+
+
+@judge_of("TD-5", "liveness: with a minority stopped, live entities' messages are all delivered and delivery goes on")
+def goes_on(facts: Facts) -> Finding:
+    nodes = len(facts.history.nodes)
+    worst = _most_down_at_once(facts)
+    if 2 * worst >= nodes:
+        return Holds(f"{worst} of {nodes} were down at once: then nothing is promised")
+    return when_quiet(facts, _nothing_of_the_living_lost)
+
+
+def _most_down_at_once(facts: Facts) -> int:
+    """Nodes that had crashed or left and were not back yet."""
+    changes = []
+    for life in facts.lives:
+        if life.stopped is not None:
+            changes.append((life.stopped.time_ns, 1, life.node, 1))
+        if not life.first and life.views:
+            changes.append((life.views[0].time_ns, 0, life.node, -1))
+    down: dict[int, int] = {}
+    worst = 0
+    for _, _, node, change in sorted(changes):
+        down[node] = max(0, down.get(node, 0) + change)
+        worst = max(worst, sum(count > 0 for count in down.values()))
+    return worst
+
+
+def _nothing_of_the_living_lost(facts: Facts) -> Finding:
+    live = {life.index for life in facts.lives if life.up}
+    founders = [life for life in facts.lives if life.up and life.first]
+    mine = facts.s_message[np.isin(facts.s_life, list(live))]
+    for life in founders:
+        lost = mine[~np.isin(mine, facts.log(life.index))]
+        if len(lost):
+            message = int(lost[np.argmin(facts.sent_at[lost])])
+            return Broken(
+                f"{life} never delivered {facts.name(message)} of a live entity",
+                facts.sending(message),
+                by_absence=True,
+            )
+    waiting = [life for life in facts.lives if life.up and not life.member]
+    if waiting:
+        return Broken(f"{waiting[0]} was never let in again", _beginning(facts, waiting[0]), by_absence=True)
+    return Holds(f"all {len(mine)} messages of live entities were delivered by all of them")
+
+
+def _beginning(facts: Facts, life: Life) -> tuple[Event, ...]:
+    """What began this life: the first event that the node noted in it."""
+    for event in facts.events:
+        if event.node == life.node and event.incarnation == life.incarnation:
+            return (event,)
+    return ()
+
+
+@judge_of("TD-6", "a joiner's log is a contiguous piece of the others', from the join point on")
+def joins_cleanly(facts: Facts) -> Finding:
+    lines = _lay(facts)
+    joined = lines.of(first=False)
+    if not joined:
+        return Holds("nobody joined")
+    return all_of(
+        facts,
+        lambda facts: _agree(facts, lines, joined, "logs of joiners"),
+        partial(_starts_at_the_join_point, lines=lines),
+    )
+
+
+def _starts_at_the_join_point(facts: Facts, lines: _Line) -> Finding:
+    """The first message of a joiner is the first that a member delivers after it installed a view with the joiner."""
+    members = [one for one in lines.of(up=True, first=True) if one.differs is None]
+    for joiner in lines.of(first=False):
+        points = {place for member in members for place in _admissions(facts, member, joiner.life.node)}
+        if len(joiner.log) and points and joiner.start not in points:
+            event = _row(facts, joiner, 0)
+            at = min(points, key=lambda place: abs(place - joiner.start))
+            context = facts.sending(int(lines.line[at])) if at < len(lines.line) else ()
+            return Broken(
+                f"{joiner.life} begins with {facts.name(int(joiner.log[0]))}, {abs(joiner.start - at)} messages "
+                f"{'after' if joiner.start > at else 'before'} its join point",
+                (event,),
+                context,
+                by_absence=True,
+            )
+        if len(joiner.log) and members and not points:
+            return Undecided(f"no member noted a view with {joiner.life}")
+    return Holds("every joiner begins at its join point")
+
+
+def _admissions(facts: Facts, member: _Laid, node: int) -> list[int]:
+    """How many messages the member had delivered when it installed a view that brought `node` in."""
+    times = [event.number for event in (_row(facts, member, at) for at in range(len(member.log)))]
+    places, before = [], set(facts.history.nodes)
+    for view in member.life.views:
+        if node in view.peers and node not in before:
+            places.append(member.start + int(np.searchsorted(times, view.number)))
+        before = set(view.peers)
+    return places
