@@ -1,0 +1,140 @@
+"""The PDU header and its check, verified for a batch of frames at a time.
+
+The check of a PDU is its bytes as one big-endian number modulo P = 2^32 - 5, its own field zero. For a batch: PDUs of
+about one size are read as rows of 32-bit words *ending* at the PDU's end, so that what stands too far left is only
+masked away; word i from the end weighs 2^(32 i) = 5^i mod P. Weights are cut into three limbs of 11 bits: products
+below 2^43, and up to 512 of them are summed exactly by a matrix product of doubles, which is the fastest thing
+numpy has. The check field is not zeroed: check * 2^(8 (length - 12)) is what it adds to the number.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from captures.gather import Bools, Bytes8, Offsets, Reader, words_at
+from nodes.wire import CHECK_MODULUS, HEADER, MAGIC, VERSION
+from nodes.wire.table import CHECK_OFFSET
+
+Doubles = npt.NDArray[np.float64]
+Residues = npt.NDArray[np.uint64]
+
+P = np.uint64(CHECK_MODULUS)
+_LIMB = 11
+_PIECE = 512  # words that one matrix product may sum: 2^32 * 2^11 * 2^9 = 2^52
+_CHECK_END = CHECK_OFFSET + 4
+_ROWS = 4096  # rows of one matrix: they should stay in the processor's cache
+
+# Why a frame that should carry a PDU does not. 0 is no error; the order is the codec's.
+ERRORS = (
+    "",
+    "shorter than the header",
+    "another magic number",
+    "another version",
+    "length does not fit the frame",
+    "check failed",
+    "no such PDU type",
+    "the fields do not fit the length",
+    "an entity beyond the cluster",
+)
+OK, SHORT, MAGIC_WRONG, VERSION_WRONG, LENGTH_WRONG, CHECK_FAILED, NO_TYPE, MISFIT, BEYOND = range(len(ERRORS))
+
+
+def verify(read: Reader, pdu_at: Offsets, room: Offsets) -> tuple[Offsets, Offsets]:
+    """For PDUs at these places: the error codes, and the lengths (0 where there is an error)."""
+    count = len(pdu_at)
+    error = np.zeros(count, dtype=np.int64)
+    length = read.half(pdu_at + 6)
+    error[(length < HEADER.size) | (length > room)] = LENGTH_WRONG
+    error[read.byte(pdu_at + 2) >> 4 != VERSION] = VERSION_WRONG
+    error[read.half(pdu_at) != MAGIC] = MAGIC_WRONG
+    error[room < HEADER.size] = SHORT
+    whole = error == OK
+    if whole.all():
+        good = check_holds(read.data, pdu_at, length)
+        error[~good] = CHECK_FAILED
+    else:
+        rows = np.flatnonzero(whole)
+        good = check_holds(read.data, pdu_at[rows], length[rows])
+        error[rows[~good]] = CHECK_FAILED
+    length[error != OK] = 0
+    return error, length
+
+
+def check_holds(data: Bytes8, pdu_at: Offsets, length: Offsets) -> Bools:
+    """Whether each PDU's bytes give the check that stands in it."""
+    if not len(pdu_at):
+        return np.zeros(0, dtype=bool)
+    number = residues(data, pdu_at, length)
+    check = words_at(data, ">u4")[pdu_at + CHECK_OFFSET].astype(np.uint64)
+    claimed = check * (_power(int(length.max()))[length - _CHECK_END] + np.uint64(1)) % P
+    found: Bools = (number == claimed) & (check < P)
+    return found
+
+
+def residues(data: Bytes8, start: Offsets, length: Offsets) -> Residues:
+    """Each data[start:start+length], as a big-endian number, modulo P."""
+    found = np.empty(len(start), dtype=np.uint64)
+    end = start + length
+    size = _size_class(length)
+    for words in np.unique(size).tolist():
+        rows = np.flatnonzero(size == words)
+        for low in range(0, len(rows), _ROWS):
+            part = rows[low : low + _ROWS]
+            found[part] = _residues_of_size(data, end[part], length[part], int(words))
+    return found
+
+
+def _size_class(length: Offsets) -> Offsets:
+    """How many words are read for a PDU of this length: rounded up so that few classes exist and little is masked."""
+    words = -(-length >> 2)
+    step = 1 << np.clip(np.frexp(words.astype(np.float64))[1] - 3, 2, 5).astype(np.int64)
+    classes: Offsets = (words + step - 1) & -step
+    return classes
+
+
+def _residues_of_size(data: Bytes8, end: Offsets, length: Offsets, words: int) -> Residues:
+    windows = words_at(data, f"V{4 * words}")[end - 4 * words]
+    matrix = windows.view("<u4").reshape(-1, words)
+    matrix.byteswap(inplace=True)
+    skip = 4 * words - length
+    most = -(-int(skip.max()) // 4)
+    if most:
+        matrix[:, :most] &= _masks(most)[skip]
+    total = np.zeros(len(end), dtype=np.uint64)
+    for low in range(0, words, _PIECE):
+        piece = matrix[:, low : low + _PIECE].astype(np.float64)
+        limbs = (piece @ _weights(words - low, piece.shape[1])).astype(np.uint64)
+        high = limbs[:, 2] % P
+        total += ((high << np.uint64(2 * _LIMB)) + (limbs[:, 1] << np.uint64(_LIMB)) + limbs[:, 0]) % P
+    return total % P
+
+
+@cache
+def _weights(words_left: int, count: int) -> Doubles:
+    """The weights of `count` words, the first of which has words_left - 1 words behind it, in three limbs."""
+    weights = [pow(2, 32 * (words_left - 1 - i), CHECK_MODULUS) for i in range(count)]
+    mask = (1 << _LIMB) - 1
+    return np.array([[w & mask, w >> _LIMB & mask, w >> 2 * _LIMB] for w in weights], dtype=np.float64)
+
+
+@cache
+def _masks(words: int) -> npt.NDArray[np.uint32]:
+    """Row i masks the first i bytes of `words` words."""
+    rows = np.zeros((4 * words + 1, 4 * words), dtype=np.uint8)
+    rows[np.arange(4 * words)[None, :] >= np.arange(4 * words + 1)[:, None]] = 0xFF
+    return rows.view(">u4").astype(np.uint32)
+
+
+_powers: list[Residues] = [np.ones(1, dtype=np.uint64)]
+
+
+def _power(most: int) -> Residues:
+    """256^i mod P for i up to at least `most`."""
+    while len(_powers[0]) <= most:
+        known = _powers[0]
+        factor = np.uint64(pow(256, len(known), CHECK_MODULUS))
+        _powers[0] = np.concatenate([known, known * factor % P])
+    return _powers[0]

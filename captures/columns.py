@@ -1,0 +1,318 @@
+"""The columnar decoder: a whole pcap into Arrow record batches with numpy, one row per frame.
+
+One wide, explicit schema (`schema()`), computed from the wire table alone: the columns every frame has, then one column
+per field and protocol (captures/fields.py says how they are named and typed). A field that a frame's PDU does not have
+is null, and a foreign frame has nothing but its link and network columns. The rejected alternative, one table per PDU
+type, would lose the order of the frames, which is what a capture is about; null columns cost next to nothing here.
+
+    file frame offset            which file, number of the frame from 1, byte offset of its record
+    time_ns captured original    when, bytes in the file, bytes on the wire
+    interface direction link_src ifindex, "in" or "out", the sender's link address (null where the link tells none)
+    ethertype ip_src ip_dst next_header port      port is UDP's destination
+    type src pdu_length          "st.RST_PAK", sending node, length: only of PDUs that are right in every respect
+    check_ok error               of frames that claim to carry a PDU: whether the check holds, and what is wrong
+
+A frame with a wrong PDU has its `error` and no field: counted and shown, never half parsed. What is wrong with a *file*
+comes from `audit`. Payload bytes are copied only when a payload column is named in `columns`; lengths are always there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from captures.check import CHECK_FAILED as CHECK_FAILED_CODE
+from captures.check import ERRORS, NO_TYPE, OK, verify
+from captures.fields import FieldColumn, Place, field_columns, lay_out
+from captures.gather import Bools, Offsets, Reader
+from captures.pcap import FILE_HEADER, Audit, Block, blocks
+from captures.unwrap import Frames, unwrap
+from captures.values import Array, binary_array, bitmap, build, named, nulls, numbers, payload_lengths
+from nodes.wire import Proto, all_pdu_types, pdu_type
+
+BATCH_FRAMES = 16_384
+
+_NAMES = pa.dictionary(pa.int16(), pa.string())
+COMMON = pa.schema(
+    [
+        ("file", _NAMES),
+        ("frame", pa.int64()),
+        ("offset", pa.int64()),
+        ("time_ns", pa.int64()),
+        ("captured", pa.int32()),
+        ("original", pa.int64()),
+        ("interface", pa.int64()),
+        ("direction", _NAMES),
+        ("link_src", pa.binary()),
+        ("ethertype", pa.int32()),
+        ("ip_src", pa.binary()),
+        ("ip_dst", pa.binary()),
+        ("next_header", pa.int16()),
+        ("port", pa.int32()),
+        ("type", _NAMES),
+        ("src", pa.int32()),
+        ("pdu_length", pa.int32()),
+        ("check_ok", pa.bool_()),
+        ("error", _NAMES),
+    ]
+)
+_AUDIT: list[tuple[str, pa.DataType]] = [
+    ("file", pa.string()),
+    ("link_type", pa.int32()),
+    ("frames", pa.int64()),
+    ("bytes", pa.int64()),
+    ("kind", pa.string()),  # null: nothing is wrong with the file
+    ("offset", pa.int64()),
+    ("reason", pa.string()),
+]
+AUDIT = pa.schema(_AUDIT)
+
+
+@cache
+def schema() -> pa.Schema:
+    """All columns."""
+    fields = list(COMMON)
+    for column in field_columns():
+        if column.is_payload:
+            fields.append(pa.field(f"{column.name}_length", pa.int32()))
+        fields.append(pa.field(column.name, column.type))
+    return pa.schema(fields)
+
+
+@cache
+def default_columns() -> tuple[str, ...]:
+    """All but the payloads' bytes."""
+    payloads = {column.name for column in field_columns() if column.is_payload}
+    return tuple(name for name in schema().names if name not in payloads)
+
+
+def schema_of(columns: Sequence[str] | None) -> pa.Schema:
+    """The schema of these columns, in this order."""
+    names = default_columns() if columns is None else columns
+    return pa.schema([schema().field(name) for name in names])
+
+
+def read_frames(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    batch_frames: int = BATCH_FRAMES,
+    *,
+    types: Sequence[str] | None = None,
+    audit: Audit | None = None,
+    start: int = FILE_HEADER,
+    stop: int | None = None,
+    first_frame: int = 1,
+) -> Iterator[pa.RecordBatch]:
+    """The frames of a capture in order; with `types`, only those that carry such PDUs.
+
+    `start`, `stop` and `first_frame` select the records that begin in a range of bytes. What is wrong with the file is
+    added to `audit` while the batches are taken.
+    """
+    wanted = schema_of(columns)
+    codes = None if types is None else np.array(sorted(_code_of(name) for name in types), dtype=np.int64)
+    audit = Audit(str(path)) if audit is None else audit
+    for block in blocks(path, audit, start=start, stop=stop):
+        for low in range(0, len(block.records), batch_frames):
+            batch = _Batch.of(block, slice(low, low + batch_frames), str(path), codes, first_frame - 1)
+            if batch.rows:
+                yield pa.RecordBatch.from_arrays([batch.column(name) for name in wanted.names], schema=wanted)
+
+
+def notes(path: str | Path, audit: Audit | None = None) -> pa.Table:
+    """The NOTEs of a capture, in the order of its frames.
+
+    Columns: file, frame, time_ns, interface, direction, src, and the NOTE's fields by their own names
+    (kind, incarnation, number, local_ns, about, seq, peers, values, text, ...).
+    """
+    own = [column.name for column in field_columns() if column.uses[0][0].proto is Proto.NOTE]
+    names = ["file", "frame", "time_ns", "interface", "direction", "src", *own]
+    found = pa.Table.from_batches(list(read_frames(path, names, types=["note.NOTE"], audit=audit)), schema_of(names))
+    return found.rename_columns([name.removeprefix("note_") for name in names])
+
+
+def audit_table(audits: Sequence[Audit]) -> pa.Table:
+    """One row per finding, and one for each file without any."""
+    rows = []
+    for audit in audits:
+        same = {"file": audit.file, "link_type": audit.link_type, "frames": audit.frames, "bytes": audit.bytes}
+        if not audit.findings:
+            rows.append(same)
+        for finding in audit.findings:
+            rows.append(same | {"kind": finding.kind, "offset": finding.offset, "reason": finding.reason})
+    return pa.Table.from_pylist(rows, AUDIT)
+
+
+def audit(path: str | Path) -> Audit:
+    """What is in a file and what is wrong with it, from its records alone."""
+    found = Audit(str(path))
+    for _ in blocks(path, found):
+        pass
+    return found
+
+
+# One batch.
+
+
+@cache
+def _type_names() -> Array:
+    return pa.array([row.name for row in all_pdu_types()], pa.string())
+
+
+@cache
+def _codes() -> Offsets:
+    return np.array([row.proto << 8 | row.number for row in all_pdu_types()], dtype=np.int64)
+
+
+def _code_of(name: str) -> int:
+    for row in all_pdu_types():
+        if row.name == name:
+            return row.proto << 8 | row.number
+    raise KeyError(f"no PDU is called {name}")
+
+
+_DIRECTIONS = pa.array(["in", "out"], pa.string())
+_ERRORS = pa.array(ERRORS, pa.string())
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Some frames of a block, taken apart but not yet turned into columns."""
+
+    read: Reader
+    rows: int
+    file: str
+    numbers: Offsets
+    offsets: Offsets
+    frames: Frames
+    claims: Bools  # rows that say they carry a PDU
+    error: Offsets
+    code: Offsets  # protocol << 8 | type of right PDUs, else -1
+    src: Offsets
+    pdu_length: Offsets
+    places: dict[str, list[Place]]  # by column
+
+    @classmethod
+    def of(cls, block: Block, part: slice, file: str, codes: Offsets | None, frames_before: int) -> _Batch:
+        records = block.records[part]
+        numbers = np.arange(len(records), dtype=np.int64) + (block.first_frame + part.start + frames_before)
+        read = Reader(block.data)
+        frames = unwrap(block.data, records, block.order, block.link_type)
+        if codes is not None:
+            kept = _claimed_types(read, frames, codes)
+            records, numbers = records[kept], numbers[kept]
+            frames = unwrap(block.data, records, block.order, block.link_type)
+        count = len(records)
+        claims = frames.pdu_at > 0
+        found = cls(
+            read, count, file, numbers, records + block.origin, frames, claims,
+            np.zeros(count, dtype=np.int64), np.full(count, -1), np.zeros(count, dtype=np.int64),
+            np.zeros(count, dtype=np.int64), {},
+        )  # fmt: skip
+        found._take_apart(np.flatnonzero(claims))
+        if codes is not None and (found.code < 0).any():
+            # What claimed to be of these types was damaged: it is of no type.
+            records = records[found.code >= 0]
+            chosen = Block(block.data, records, block.order, block.link_type, 0, block.origin)
+            right = cls.of(chosen, slice(0, None), file, None, 0)
+            right.numbers = numbers[found.code >= 0]
+            return right
+        return found
+
+    def _take_apart(self, rows: Offsets) -> None:
+        if not len(rows):
+            return
+        at = self.frames.pdu_at[rows]
+        error, length = verify(self.read, at, self.frames.room[rows])
+        code = (self.read.half(at + 2)) & 0x0FFF
+        code[error != OK] = -1
+        for number in np.unique(code[code >= 0]).tolist():
+            chosen = np.flatnonzero(code == number)
+            row = pdu_type(number >> 8, number & 0xFF)
+            if row is None:
+                error[chosen] = NO_TYPE
+                continue
+            layout = lay_out(self.read, row, rows[chosen], at[chosen], at[chosen] + length[chosen])
+            error[chosen] = layout.error
+            for column, field in _columns_of(number):
+                self.places.setdefault(column, []).append(layout.places[field])
+        code[error != OK] = -1
+        self.error[rows] = error
+        self.code[rows] = code
+        self.src[rows] = self.read.half(at + 4)
+        self.pdu_length[rows] = length
+
+    def column(self, name: str) -> Array:
+        """One column of the schema."""
+        if name in COMMON.names:
+            return self._common(name)
+        field = _field_column(name)
+        if field is None:
+            return payload_lengths(self.rows, self.places.get(name.removesuffix("_length"), []))
+        return build(field, self.read.data, self.rows, self.places.get(name, []))
+
+    def _common(self, name: str) -> Array:
+        kind, frames, right = COMMON.field(name).type, self.frames, self.code >= 0
+        match name:
+            case "file":
+                return named(np.zeros(self.rows, np.int64), pa.array([self.file]), -1)
+            case "frame":
+                return pa.array(self.numbers)
+            case "offset":
+                return pa.array(self.offsets)
+            case "time_ns" | "captured" | "original":
+                return numbers(getattr(frames, name), kind)
+            case "interface":
+                return nulls(self.rows, kind) if frames.interface is None else numbers(frames.interface, kind, -1)
+            case "direction":
+                return nulls(self.rows, kind) if frames.direction is None else named(frames.direction, _DIRECTIONS, -1)
+            case "link_src":
+                return self._address(kind, frames.link_len > 0, frames.link_at, frames.link_len)
+            case "ip_src" | "ip_dst":
+                at = frames.ip_at + (8 if name == "ip_src" else 24)
+                return self._address(kind, frames.ip, at, np.where(frames.ip, 16, 0))
+            case "ethertype" | "next_header" | "port":
+                return numbers(getattr(frames, name), kind, -1)
+            case "type":
+                index = np.searchsorted(_codes(), self.code)
+                return named(np.where(right, index, -1), _type_names(), -1)
+            case "src" | "pdu_length":
+                return numbers(np.where(right, getattr(self, name), -1), kind, -1)
+            case "check_ok":
+                good = np.where(self.error == CHECK_FAILED_CODE, 0, 1)
+                tested = self.claims & ((self.error == OK) | (self.error >= CHECK_FAILED_CODE))
+                return pa.array(good.astype(bool), mask=~tested)
+            case _:
+                return named(self.error, _ERRORS, OK)
+
+    def _address(self, kind: pa.DataType, present: Bools, start: Offsets, length: Offsets) -> Array:
+        if not present.any():
+            return nulls(self.rows, kind)
+        offsets = np.zeros(self.rows + 1, dtype=np.int32)
+        np.cumsum(length, out=offsets[1:])
+        return binary_array(self.read.data, kind, self.rows, start, length, offsets, bitmap(present))
+
+
+def _claimed_types(read: Reader, frames: Frames, codes: Offsets) -> Offsets:
+    """Rows whose type bytes are of these types, without having looked at anything else."""
+    rows = np.flatnonzero((frames.pdu_at > 0) & (frames.room >= 4))
+    code = read.half(frames.pdu_at[rows] + 2) & 0x0FFF
+    found: Offsets = rows[np.isin(code, codes)]
+    return found
+
+
+@cache
+def _field_column(name: str) -> FieldColumn | None:
+    return next((column for column in field_columns() if column.name == name), None)
+
+
+@cache
+def _columns_of(code: int) -> tuple[tuple[str, str], ...]:
+    """The columns of a PDU type, and the fields that stand in them."""
+    row = pdu_type(code >> 8, code & 0xFF)
+    pairs = [(column.name, field.name) for column in field_columns() for use, field in column.uses if use is row]
+    return tuple(pairs)
