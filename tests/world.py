@@ -42,6 +42,7 @@ class _Node:
     submissions: int = 0
     paused: list[Any] | None = None  # inputs that wait while the node is stopped (SIGSTOP)
     linked: bool = True
+    armed: tuple[Machine, int] | None = None  # the wake-up that waits in the heap
 
 
 class World:
@@ -80,9 +81,10 @@ class World:
         def arrive(src: int, pdu: Pdu) -> None:
             nonlocal waiting
             waiting -= 1
+            pdu = decode_untrusted(encode(pdu))  # one channel, the same bytes for everybody
             for number in sorted(self._nodes):
-                if self.reachable(src, number) and not loss(pdu, number, self.now):
-                    self.receive(number, pdu)
+                if self.reachable(src, number) and not loss(pdu, number, self.now) and self._nodes[number].linked:
+                    self._input(number, Received(pdu))
 
         self._network = put
 
@@ -192,10 +194,14 @@ class World:
         machine = node.machine
         if machine is not None and machine.deadline is not None:
             deadline = machine.deadline
-            self.at(self._true_time(node.clock, deadline), lambda: self._wake(number, machine, deadline))
+            if node.armed != (machine, deadline):
+                node.armed = (machine, deadline)
+                self.at(self._true_time(node.clock, deadline), lambda: self._wake(number, machine, deadline))
 
     def _wake(self, number: int, machine: Machine, deadline: int) -> None:
-        if self._nodes[number].machine is machine and machine.deadline == deadline:
+        node = self._nodes[number]
+        if node.machine is machine and machine.deadline == deadline:
+            node.armed = None
             self._input(number, Wake())
 
     def _true_time(self, clock: Clock, local: int) -> int:

@@ -165,7 +165,7 @@ class Field:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # a row is itself: comparing and hashing it must cost nothing
 class PduType:
     """One row of the table."""
 
