@@ -1,0 +1,15 @@
+"""him: high integrity multicast over IPv6 (paper 003): one message, one packet, and an alarm when it is not safe."""
+
+from nodes.him.core import MAX_PAYLOAD
+from nodes.him.machine import Him
+from nodes.him.options import HimOptions
+from nodes.machine import ProtocolSpec
+
+PROTOCOL = ProtocolSpec(
+    name="him",
+    transport="udp",
+    options=HimOptions,
+    make=Him,
+    properties=("HI-1", "HI-2", "HI-3", "HI-4", "HI-5", "HI-6", "HI-7"),
+    max_payload=MAX_PAYLOAD,
+)
