@@ -1,0 +1,13 @@
+"""delta: causal order among the messages that arrive within Δ (paper 002)."""
+
+from nodes.delta.machine import Delta
+from nodes.delta.options import DeltaOptions
+from nodes.machine import ProtocolSpec
+
+PROTOCOL = ProtocolSpec(
+    name="delta",
+    transport="udp",
+    options=DeltaOptions,
+    make=Delta,
+    properties=("DC-1", "DC-2", "DC-3", "DC-4"),
+)

@@ -1,0 +1,238 @@
+"""The agent A_i of Δ-causal ordering: S1..S5 and R0..R6 (paper 002 §3.3, §3.5), repaired.
+
+Notes, beside the usual meaning of their fields (all times in ns):
+    SENT       values: number of the submission, TS_m, entries in CB_m
+    DELIVERED  values: TS_m, wait since the arrival, unnecessary wait, |CB_m[i]|, entries in CB_m
+               (unnecessary as far as this agent can know: since R0 and condition (1) were true; an entry that MAX_CB
+               cut off may have made a part of it necessary, which only the whole history shows, see evaluation.py)
+    REFUSED    a submission: values: its number. A message: about and seq; values: TS_m, by how much it is late;
+               text: "late" (R1) or "overtaken" (D-DC-13: never, unless clocks differ by more than ε)
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import insort
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nodes.delta.options import DeltaOptions
+from nodes.delta.rules import rules_for
+from nodes.delta.schemes import scheme_for
+from nodes.delta.tags import Entries, Tag, pack, unexpired, union_max, unpack
+from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
+from nodes.wire import Pdu
+from nodes.wire.delta import DeltaData
+from nodes.wire.note import NoteKind
+
+
+@dataclass(slots=True, order=True)
+class _Waiting:
+    """A message in the buffer."""
+
+    rank: tuple[int, int]  # what rules.order says; then by arrival
+    arrival: int
+    pdu: DeltaData = field(compare=False)
+    tag: Tag = field(compare=False)
+    mine: Entries = field(compare=False)  # CB_m[i]
+    arrived_ns: int = field(compare=False)
+    not_before_ns: int = field(compare=False)  # R0
+    scheme_ns: int = field(compare=False)  # what the scheme waits for beside condition (1)
+    free_ns: int | None = field(default=None, compare=False)  # when R0 and condition (1) became true
+    done: bool = field(default=False, compare=False)  # delivered: its timers are void
+
+
+class Delta:
+    """One agent."""
+
+    def __init__(self, setting: Setting, options: DeltaOptions) -> None:
+        self._me, self._members = setting.me, setting.members
+        self._capacity = setting.buffer_pdus
+        self._limit_ns = options.limit_ns  # Δ'
+        self._rules, self._scheme = rules_for(options), scheme_for(options)
+        self._cb: Tag = {k: {} for k in setting.members}  # CB_i
+        self._deliv = dict.fromkeys(setting.members, 0)  # deliv_i; 0 is -∞, for every time stamp is at least 1
+        self._last_ns = 0  # the largest time stamp sent or delivered (D-DC-2)
+        self._seq = setting.incarnation << 32
+        self._buffer: list[_Waiting] = []
+        self._timers: list[tuple[int, int, _Waiting]] = []  # local time, arrival, message
+        self._seen: dict[tuple[int, int], int] = {}  # (sender, seq) -> TS, until it expires (D-DC-13)
+        self._next_sweep = 0
+        self._arrivals = 0
+        self._now_ns = 0
+        self._counts: Counter[str] = Counter()
+
+    # the machine
+
+    def step(self, event: Input, now_ns: int) -> list[Output]:
+        if now_ns < self._now_ns:
+            self._set_timers_again()
+        self._now_ns = now_ns
+        if isinstance(event, Submit):  # what can be delivered now is delivered first, even when the timer is late
+            return [*self._poll(now_ns), *self._submitted(event, now_ns)]
+        if isinstance(event, Received):
+            return [*self._received(event.pdu, now_ns), *self._poll(now_ns)]
+        return self._poll(now_ns)
+
+    @property
+    def deadline(self) -> int | None:
+        while self._timers:
+            time_ns, _, waiting = self._timers[0]
+            if time_ns > self._now_ns and not waiting.done:
+                return time_ns
+            heapq.heappop(self._timers)
+        return None
+
+    def settled(self) -> bool:
+        return not self._buffer
+
+    def counters(self) -> Mapping[str, int]:
+        return dict(self._counts)
+
+    # sending
+
+    def _submitted(self, event: Submit, now_ns: int) -> list[Output]:
+        dest = tuple(sorted(set(event.to)))
+        if not dest or not set(dest) <= set(self._members):
+            return [Log(NoteKind.REFUSED, peers=dest, values=(event.number,), text="no such destination")]
+        others = tuple([j for j in dest if j != self._me])
+        ts = self._rules.stamp(now_ns, self._last_ns)  # S1
+        self._last_ns = max(self._last_ns, ts)
+        self._seq += 1
+        outputs: list[Output] = []
+        entries = 0
+        if others:
+            pdu = self._stamped(ts, dest, event.data, now_ns)
+            entries = len(pdu.cb)
+            everybody = len(others) == len(self._members) - 1
+            outputs.append(Send(pdu, None if everybody else others))
+        for j in others:  # S5
+            self._cb[j] = {self._me: ts}
+        outputs.insert(0, Log(NoteKind.SENT, self._me, self._seq, peers=dest, values=(event.number, ts, entries)))
+        if self._me in dest:  # my own copy does not travel
+            self._deliv[self._me] = ts
+            outputs.append(Log(NoteKind.DELIVERED, self._me, self._seq, values=(ts, 0, 0, 0, entries)))
+        return outputs
+
+    def _stamped(self, ts: int, dest: tuple[int, ...], data: bytes, now_ns: int) -> DeltaData:
+        for k, entries in self._cb.items():
+            self._cb[k] = self._scheme.bound(unexpired(entries, self._limit_ns, now_ns))  # S2, S3
+        tag = {k: self._scheme.attach(entries, self._me, k in dest) for k, entries in self._cb.items()}
+        counts, cb = pack(tag, self._members)
+        self._counts["tag_entries"] += len(cb)
+        self._counts["tagged"] += 1
+        return DeltaData(
+            src=self._me, seq=self._seq, ts=ts, ndest=len(dest), dest=dest,
+            n=len(counts), counts=counts, cb=cb, payload=data,
+        )  # fmt: skip
+
+    # receiving
+
+    def _received(self, pdu: Pdu, now_ns: int) -> list[Output]:
+        reason = self._refusal(pdu)
+        if reason is not None:
+            self._counts[f"refused_{reason}"] += 1
+            return []
+        assert isinstance(pdu, DeltaData)
+        self._forget_expired(now_ns)
+        if (pdu.src, pdu.seq) in self._seen:  # D-DC-13
+            self._counts["duplicates"] += 1
+            return []
+        late_ns = now_ns - pdu.ts - self._limit_ns
+        if late_ns > 0:  # R1: strictly, exactly Δ is in time (D-DC-4)
+            return self._refuse(pdu, late_ns, "late")
+        if self._rules.overtaken(pdu.ts, self._deliv[pdu.src]):
+            return self._refuse(pdu, late_ns, "overtaken")
+        if len(self._buffer) >= self._capacity:
+            self._counts["buffer_full"] += 1
+            return [Log(NoteKind.ALARM, pdu.src, pdu.seq, peers=(pdu.src,), text="buffer full: message dropped")]
+        self._seen[pdu.src, pdu.seq] = pdu.ts
+        self._buffered(pdu, now_ns)
+        return []
+
+    def _refusal(self, pdu: Pdu) -> str | None:
+        """Why a PDU from the network cannot be a message for me."""
+        if not isinstance(pdu, DeltaData):
+            return "foreign"
+        if pdu.src not in self._deliv or pdu.src == self._me:
+            return "source"
+        if self._me not in pdu.dest or not self._deliv.keys() >= set(pdu.dest):
+            return "destination"
+        if pdu.n != len(self._members) or not all(sender in self._deliv for sender, _ in pdu.cb):
+            return "tag"
+        if pdu.ts < 1:
+            return "time_stamp"
+        return None
+
+    def _refuse(self, pdu: DeltaData, late_ns: int, reason: str) -> list[Output]:
+        self._counts[reason] += 1
+        return [Log(NoteKind.REFUSED, pdu.src, pdu.seq, values=(pdu.ts, late_ns), text=reason)]
+
+    def _buffered(self, pdu: DeltaData, now_ns: int) -> None:
+        self._arrivals += 1
+        tag = unpack(pdu, self._members)
+        mine = tag.get(self._me, {})
+        waiting = _Waiting(
+            self._rules.order(pdu.ts, pdu.src, self._arrivals), self._arrivals, pdu, tag, mine, now_ns,
+            self._rules.not_before(pdu.ts), self._scheme.not_before(pdu.ts, mine),
+        )  # fmt: skip
+        insort(self._buffer, waiting)
+        self._set_timers(waiting)
+
+    def _set_timers(self, waiting: _Waiting) -> None:
+        """One for each instant at which time alone can make the message deliverable."""
+        instants = {ts + self._limit_ns + 1 for ts in waiting.mine.values()}
+        for instant in instants | {waiting.not_before_ns, waiting.scheme_ns}:
+            if instant > self._now_ns:
+                heapq.heappush(self._timers, (instant, waiting.arrival, waiting))
+
+    def _set_timers_again(self) -> None:
+        """The clock was set back: instants that had passed lie ahead again."""
+        self._now_ns = 0
+        self._timers.clear()
+        for waiting in self._buffer:
+            self._set_timers(waiting)
+
+    def _forget_expired(self, now_ns: int) -> None:
+        """Long after its limit a duplicate is refused by R1 (and noted as late, for nobody remembers it)."""
+        if now_ns >= self._next_sweep:
+            self._seen = {key: ts for key, ts in self._seen.items() if ts + 4 * self._limit_ns >= now_ns}
+            self._next_sweep = now_ns + self._limit_ns
+
+    # delivering
+
+    def _poll(self, now_ns: int) -> list[Output]:
+        """Deliver what can be delivered, one at a time: each delivery may free another, even an earlier one."""
+        outputs: list[Output] = []
+        while (waiting := self._next_ready(now_ns)) is not None:
+            self._buffer.remove(waiting)
+            waiting.done = True
+            outputs.append(self._delivered(waiting, now_ns))
+        return outputs
+
+    def _next_ready(self, now_ns: int) -> _Waiting | None:
+        for waiting in self._buffer:
+            if now_ns >= waiting.not_before_ns and self._condition_1(waiting.mine, now_ns):
+                if waiting.free_ns is None:
+                    waiting.free_ns = now_ns
+                if now_ns >= waiting.scheme_ns:
+                    return waiting
+        return None
+
+    def _condition_1(self, mine: Entries, now_ns: int) -> bool:
+        """(1): every message that must come first is delivered, or cannot come any more."""
+        return all(self._deliv[sender] >= ts or ts + self._limit_ns < now_ns for sender, ts in mine.items())
+
+    def _delivered(self, waiting: _Waiting, now_ns: int) -> Log:
+        pdu = waiting.pdu
+        for k in self._members:
+            if k not in pdu.dest:
+                union_max(self._cb[k], waiting.tag.get(k, {}))  # R5
+            elif k != self._me:
+                union_max(self._cb[k], {self._rules.entry(pdu.src, self._me): pdu.ts})  # R4
+        self._deliv[pdu.src] = max(self._deliv[pdu.src], pdu.ts)  # R6
+        self._last_ns = max(self._last_ns, pdu.ts)  # D-DC-2
+        assert waiting.free_ns is not None
+        waits = (now_ns - waiting.arrived_ns, now_ns - waiting.free_ns)
+        return Log(NoteKind.DELIVERED, pdu.src, pdu.seq, values=(pdu.ts, *waits, len(waiting.mine), len(pdu.cb)))  # R3
