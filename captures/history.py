@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from nodes.wire.note import NoteKind
 
@@ -38,6 +39,8 @@ class Transmission:
     length: int
     capture: str
     frame: int
+    about: int = 0  # the message that the PDU carries or is about, as far as its type says: origin ...
+    seq: int = 0  # ... and number
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +51,4 @@ class History:
     events: tuple[Event, ...]
     holes: tuple[str, ...] = ()  # why the evidence is incomplete: then no judge may say pass
     transmissions: tuple[Transmission, ...] = ()
+    settings: Mapping[str, int | float | str] = field(default_factory=dict)  # the protocol's options, from the scenario

@@ -1,18 +1,22 @@
 """Histories in one line each, for tests of judges. Tokens stand in the order of true time, one millisecond apart:
 
-    1+a>2,3     node 1 sends a message, called a from now on, to 2 and 3 (SUBMITTED, SENT); 1+a sends it to all
+    1+a>2,3     node 1 sends a message, called a from now on, to 2 and 3 (SUBMITTED, SENT); 1+a sends it to all;
+                1+a>2,3#5 with a tag of 5 entries
     1&a>2,3     node 1's application submits it and nothing more follows
     2^a 2~a 2=a 2-a    node 2 accepts, pre-acknowledges, confirms, delivers a; several names: 2-abc
-    2-a#7       ... delivers, with the value 7 (a hash, an arrival)
+    2-a#7       ... delivers, with the value 7 (a hash)
+    2%a,1.5     node 2 delivers a of Δ-causal order, after a wait of 1.5 ms; 2%a,1.5,3 with 3 entries in CB_m[2]
+    2/a 2/a,overtaken   node 2 refuses a, because it is late, or for that reason
     2[1,2,3     node 2 installs the view {1,2,3}; 2[1,2,3#4 gives it the number 4
     2!3,late    node 2 raises an alarm about node 3, with a text; 2! about nobody
     1$a         node 1 is told SUCCESS of a; 1$a:2,3 FAIL with the suspects 2 and 3
     x3 r3       the harness crashes node 3; restarts it (its next incarnation)
     l3          node 3 leaves by itself
     cut3 join3  the harness takes node 3's link down and up again
-    n1>him.DATA/1    a frame of source 1 leaves node 1; n1<him.ANSWER/2 enters it
+    n1>DATA/1a  a frame him.DATA of source 1 about a leaves node 1; n1<ANSWER/2a enters it; n1<delta.DATA/2a
     @7.5        it is now 7.5 ms; 2@7.5 node 2's clock shows 7.5 ms now and runs on from there
     start heal end limit     marks of the harness: end is quiet, limit is not
+    fault3      the harness does something to node 3
     hole        the captures have a hole
 
 Names of messages are single letters; a message of node i gets i's next number as its seq.
@@ -29,9 +33,9 @@ BASE_NS = 1_000_000_000
 UNIT_NS = 1_000_000
 
 _ABOUT = {"^": NoteKind.ACCEPTED, "~": NoteKind.PREACKED, "=": NoteKind.CONFIRMED, "-": NoteKind.DELIVERED}
-_TOKEN = re.compile(r"(?P<node>\d+)(?P<sign>[-+&^~=\[!$@])(?P<rest>.*)")
-_FRAME = re.compile(r"n(?P<node>\d+)(?P<way>[<>])(?P<title>[\w.]+)/(?P<src>\d+)")
-_HARNESS = re.compile(r"(?P<what>x|r|l|cut|join)(?P<node>\d+)")
+_TOKEN = re.compile(r"(?P<node>\d+)(?P<sign>[-+&^~=\[!$@%/])(?P<rest>.*)")
+_FRAME = re.compile(r"n(?P<node>\d+)(?P<way>[<>])(?P<title>[\w.]+)/(?P<src>\d+)(?P<name>[a-z]?)")
+_HARNESS = re.compile(r"(?P<what>x|r|l|cut|join|fault)(?P<node>\d+)")
 _MARKS = {"start": "start", "heal": "heal", "end": "end quiet", "limit": "end limit"}
 
 
@@ -43,6 +47,7 @@ class _Writer:
         self.transmissions: list[Transmission] = []
         self.holes: list[str] = []
         self.names: dict[str, tuple[int, int]] = {}
+        self.stamps: dict[str, int] = {}
         self.seq = dict.fromkeys(nodes, 0)
         self.submissions = dict.fromkeys(nodes, 0)
         self.incarnation = dict.fromkeys((0, *nodes), 1)
@@ -80,8 +85,10 @@ class _Writer:
         elif match := _FRAME.fullmatch(token):
             at, way = f"n{match['node']}", "out" if match["way"] == ">" else "in"
             frame = len(self.transmissions) + 1
+            title = match["title"] if "." in match["title"] else f"him.{match['title']}"
+            about = self.names.get(match["name"], (0, 0))
             self.transmissions.append(
-                Transmission(self.now, at, way, int(match["src"]), match["title"], 100, f"{at}.pcap", frame)
+                Transmission(self.now, at, way, int(match["src"]), title, 100, f"{at}.pcap", frame, *about)
             )
         elif match := _TOKEN.fullmatch(token):
             if self.at_node(int(match["node"]), match["sign"], match["rest"]):
@@ -99,11 +106,12 @@ class _Writer:
             self.numbers[node] = self.seq[node] = self.submissions[node] = 0
             self.note(node, NoteKind.READY)
         else:
-            text = {"x": "crash", "cut": "link down", "join": "link up"}[what]
+            text = {"x": "crash", "cut": "link down", "join": "link up", "fault": "pause"}[what]
             self.note(0, NoteKind.FAULT, peers=(node,), text=text)
 
     def at_node(self, node: int, sign: str, rest: str) -> bool:
         """Write what a node did; True if that took no time."""
+        values: tuple[int, ...]
         if sign == "@":
             self.offset[node] = BASE_NS + round(float(rest) * UNIT_NS) - self.now
             return True
@@ -116,6 +124,13 @@ class _Writer:
                 self.note(node, _ABOUT[sign], self.names.get(name, (9, ord(name))), values=values)
                 self.now += UNIT_NS
             self.now -= UNIT_NS
+        elif sign == "%":
+            name, wait, *entries = rest.split(",")
+            values = (self.stamps[name], round(float(wait) * UNIT_NS), 0, int(entries[0]) if entries else 0, 0)
+            self.note(node, NoteKind.DELIVERED, self.names[name], values=values)
+        elif sign == "/":
+            name, _, why = rest.partition(",")
+            self.note(node, NoteKind.REFUSED, self.names[name], values=(self.stamps[name], 1), text=why or "late")
         elif sign == "[":
             members, _, number = rest.partition("#")
             self.note(node, NoteKind.VIEW, (0, int(number or 0)), peers=_nodes(members))
@@ -129,6 +144,7 @@ class _Writer:
         return False
 
     def send(self, node: int, rest: str, sent: bool) -> None:
+        rest, _, entries = rest.partition("#")
         name, _, to = rest.partition(">")
         peers = _nodes(to) if to else self.nodes
         self.submissions[node] += 1
@@ -137,16 +153,18 @@ class _Writer:
             self.seq[node] += 1
             above = (self.incarnation[node] - 1) << 32
             self.names[name] = (node, above | self.seq[node])
-            self.note(node, NoteKind.SENT, self.names[name], peers=peers, values=(self.submissions[node],))
+            self.stamps[name] = self.now + self.offset[node]
+            values = (self.submissions[node], self.stamps[name], int(entries or 0))
+            self.note(node, NoteKind.SENT, self.names[name], peers=peers, values=values)
 
 
 def _nodes(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(",") if part)
 
 
-def history(line: str, nodes: int = 3) -> History:
-    """The history that a line describes, among nodes 1..nodes."""
+def history(line: str, nodes: int = 3, **settings: int | str) -> History:
+    """The history that a line describes, among nodes 1..nodes, of a protocol with these options."""
     writer = _Writer(tuple(range(1, nodes + 1)))
     for token in line.split():
         writer.token(token)
-    return History(writer.nodes, tuple(writer.events), tuple(writer.holes), tuple(writer.transmissions))
+    return History(writer.nodes, tuple(writer.events), tuple(writer.holes), tuple(writer.transmissions), settings)

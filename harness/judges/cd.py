@@ -1,0 +1,116 @@
+"""CD-1..CD-5: causal delivery (paper 004 §2, §3), as far as it is visible from outside.
+
+CD-4 is an invariant of two state variables and is tested in memory, with the machine; no judge can see it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from captures.history import Event
+from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
+from harness.judges.causality import NotCausal, Past, causal_past, latest_before
+from harness.judges.common import undelivered
+from harness.judges.facts import Facts, Ints
+
+_NEVER = np.iinfo(np.int64).max
+
+
+@judge_of("CD-1", "causal order: what was sent causally before is delivered before, at every common destination")
+def causal_order(facts: Facts) -> Finding:
+    return _causal(facts, missing_counts=True)
+
+
+def causal_among_delivered(facts: Facts) -> Finding:
+    """Causal order of what was delivered; what never came may be skipped (Δ-causal order, paper 002)."""
+    return _causal(facts, missing_counts=False)
+
+
+def _causal(facts: Facts, missing_counts: bool) -> Finding:
+    try:
+        past = causal_past(facts)
+    except NotCausal as error:
+        return Undecided(str(error))
+    gone = np.array([not life.up for life in facts.lives])
+    late: Broken | None = None
+    for life in facts.lives:
+        log = facts.log(life.index)
+        if not len(log):
+            continue
+        messages = np.unique(facts.t_message[facts.t_node == life.node])
+        positions = _positions(facts, log, messages)
+        # What a stopped process sent, or was sent to a node before it lost its memory, may be lost for ever.
+        owed = (positions != _NEVER) | (missing_counts and life.first and ~gone[past.process[messages]])
+        greatest, which = latest_before(past, facts, life.index, messages[owed], positions[owed])
+        early = np.flatnonzero(greatest > np.arange(len(log)))
+        present = early[greatest[early] != _NEVER]
+        if len(present):
+            return _broken(facts, life.index, present, which, greatest)
+        if len(early) and late is None:
+            late = _broken(facts, life.index, early, which, greatest)
+    return late or Holds(f"all {len(facts.d_message)} deliveries respect the causal order of their sendings")
+
+
+def _positions(facts: Facts, log: Ints, messages: Ints) -> Ints:
+    """Where each message stands in a log; _NEVER where it does not."""
+    at = np.full(len(facts.keys), _NEVER, np.int64)
+    at[log[::-1]] = np.arange(len(log))[::-1]
+    positions: Ints = at[messages]
+    return positions
+
+
+def _broken(facts: Facts, life: int, early: Ints, which: Ints, greatest: Ints) -> Broken:
+    """The violation that lies closest together; then the first."""
+    spans = np.where(greatest[early] == _NEVER, len(which), greatest[early] - early)
+    at = int(early[np.argmin(spans)])
+    rows = facts.logs[life]
+    later, earlier = int(facts.log(life)[at]), int(which[at])
+    missing = greatest[at] == _NEVER
+    events: tuple[Event, ...] = (facts.delivery(int(rows[at])),)
+    if not missing:
+        events += (facts.delivery(int(rows[greatest[at]])),)
+    return Broken(
+        f"{facts.lives[life]} delivered {facts.name(later)} {'without' if missing else 'before'} "
+        f"{facts.name(earlier)}, whose sending is in its causal past",
+        events,
+        facts.sending(earlier) + facts.sending(later),
+        by_absence=bool(missing),
+    )
+
+
+@judge_of("CD-2", "liveness: once all is quiet, every copy is delivered")
+def all_delivered(facts: Facts) -> Finding:
+    return when_quiet(facts, _all_copies)
+
+
+def _all_copies(facts: Facts) -> Finding:
+    stopped = [life.node for life in facts.lives if not life.up]
+    sender = np.full(len(facts.keys), -1, np.int64)
+    sender[facts.s_message] = facts.s_life
+    gone = np.array([not life.up for life in facts.lives])
+    owed = ~gone[sender[facts.t_message]] & ~np.isin(facts.t_node, stopped)
+    return undelivered(facts, facts.target_pairs[owed], facts.t_message[owed], facts.t_node[owed], "sent to it")
+
+
+def vector_times(facts: Facts, past: Past) -> Ints:
+    """Message -> for each process the number of its events (sendings, deliveries) in the causal past of the sending.
+
+    Lemma 2 of paper 004 says that this is V. Deliveries count from a process's first to its last sending in that past.
+    """
+    # How many events each process had noted when it sent its k-th message.
+    clock = np.zeros(len(facts.keys), np.int64)
+    life = np.concatenate((facts.s_life, facts.d_life))
+    message = np.concatenate((facts.s_message, facts.d_message))
+    event = np.concatenate((facts.s_event, facts.d_event))
+    remote = np.concatenate((np.ones(len(facts.s_life), bool), facts.d_node != facts.source[facts.d_message]))
+    sending = np.concatenate((np.ones(len(facts.s_life), bool), np.zeros(len(facts.d_life), bool)))
+    vectors = np.zeros(past.vectors.shape, np.int64)
+    for process in range(past.vectors.shape[1]):
+        rows = np.flatnonzero((life == process) & remote)
+        rows = rows[np.argsort(event[rows], kind="stable")]
+        counted = np.arange(1, len(rows) + 1)
+        mine = sending[rows]
+        clock[message[rows[mine]]] = counted[mine]
+        at_sending = np.concatenate(([0], counted[mine]))
+        vectors[:, process] = at_sending[past.vectors[:, process]]
+    return vectors
