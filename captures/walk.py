@@ -22,6 +22,7 @@ CHUNK = 1 << 16
 SEARCH = 2048  # how far into a chunk a guess is looked for
 CHAIN = 8  # headers in a row that make a place plausible
 _DAY_S = 86_400
+_SEARCH_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,8 @@ def _one_by_one(data: Bytes8, start: int, end: int, order: Order, stop_at: dict[
             break
         captured = unpack(view, place + 8)[0]
         if captured > LONGEST_RECORD:
-            found = find_record(data, place + 1, end, order)
+            about_s = unpack(view, places[-1])[0] if places else None
+            found = find_record(data, place + 1, end, order, about_s)
             damages.append(Damage(place, found, f"a record of {captured} bytes is impossible"))
             place = found
             continue
@@ -170,68 +172,52 @@ def _one_by_one(data: Bytes8, start: int, end: int, order: Order, stop_at: dict[
     return Walk(np.array(places, dtype=np.int64), place, tuple(damages))
 
 
-def _plausible(data: Bytes8, places: Offsets, end: int, order: Order, about_s: int) -> Bools:
+def _plausible(data: Bytes8, places: Offsets, end: int, order: Order, about_s: int | None) -> Bools:
     """Which places could hold a record header, read by itself."""
     word = unsigned_at(data, order.letter + "u4")
     inside = places + RECORD_HEADER <= end
     safe = np.where(inside, places, 0)
-    seconds, fraction = word[safe].astype(np.int64), word[safe + 4].astype(np.int64)
-    captured, original = word[safe + 8].astype(np.int64), word[safe + 12].astype(np.int64)
-    found: Bools = (
-        inside
-        & (abs(seconds - about_s) <= _DAY_S)
-        & (fraction < order.fraction)
-        & (captured > 0)
-        & (captured <= original)
-        & (original <= LONGEST_RECORD)
-    )
+    captured, original = word[safe + 8], word[safe + 12]
+    found: Bools = inside & (captured > 0) & (captured <= original) & (original <= LONGEST_RECORD)
+    found &= word[safe + 4] < order.fraction
+    if about_s is not None:
+        found &= abs(word[safe].astype(np.int64) - about_s) <= _DAY_S
     return found
 
 
-def find_record(
-    data: Bytes8, start: int, end: int, order: Order, about_s: int | None = None, chain: int = CHAIN
-) -> int:
+def find_record(data: Bytes8, start: int, end: int, order: Order, about_s: int | None = None) -> int:
     """The first place from `start` on where a chain of plausible headers begins; `end` if there is none.
 
-    A chain that runs exactly into `end`, or over it, is as good as a long one."""
-    word = unsigned_at(data, order.letter + "u4")
-    for base in range(start, end, 1 << 16):
-        places = np.arange(base, min(base + (1 << 16), end - RECORD_HEADER + 1), dtype=np.int64)
-        if not len(places):
-            break
-        seconds = int(word[base]) if about_s is None else about_s
-        if about_s is None:
-            # Nothing is known about the time: the chain itself must agree with its first header.
-            candidates = places[_plausible_anytime(data, places, order)]
-        else:
-            candidates = places[_plausible(data, places, end, order, seconds)]
-        for candidate in candidates.tolist():
-            if _chained(data, candidate, end, order, chain):
+    A chain that ends exactly at `end` is as good as a long one. One that runs over it proves less the shorter it is:
+    of such only the longest counts, and only if nothing better was found.
+    """
+    best, longest = end, 0
+    for base in range(start, end, _SEARCH_BYTES):
+        places = np.arange(base, min(base + _SEARCH_BYTES, end - RECORD_HEADER + 1), dtype=np.int64)
+        for candidate in places[_plausible(data, places, end, order, about_s)].tolist():
+            length = _chain_length(data, candidate, end, order)
+            if length == CHAIN:
                 return int(candidate)
-    return end
+            if length > longest:
+                best, longest = candidate, length
+    return best
 
 
-def _plausible_anytime(data: Bytes8, places: Offsets, order: Order) -> Bools:
-    word = unsigned_at(data, order.letter + "u4")
-    captured, original = word[places + 8], word[places + 12]
-    found: Bools = (
-        (word[places + 4] < order.fraction) & (captured > 0) & (captured <= original) & (original <= LONGEST_RECORD)
-    )
-    return found
-
-
-def _chained(data: Bytes8, place: int, end: int, order: Order, chain: int) -> bool:
+def _chain_length(data: Bytes8, place: int, end: int, order: Order) -> int:
+    """How many plausible headers follow one another from here, at most CHAIN; 0 if an implausible one comes before."""
     first_s: int = order.header.unpack_from(data.data, place)[0]
-    for _ in range(chain):
+    for length in range(CHAIN):
+        if place == end:
+            return CHAIN
         if place + RECORD_HEADER > end:
-            return True
+            return length
         seconds, fraction, captured, original = order.header.unpack_from(data.data, place)
         if not (0 < captured <= original <= LONGEST_RECORD and fraction < order.fraction):
-            return False
+            return 0
         if abs(seconds - first_s) > _DAY_S:
-            return False
+            return 0
         place += RECORD_HEADER + captured
-    return True
+    return CHAIN
 
 
 def _guess_starts(data: Bytes8, start: int, end: int, order: Order, chunk: int) -> Offsets:
