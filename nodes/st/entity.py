@@ -97,13 +97,12 @@ class Entity(DataTransfer):
     def _collect(self, current: Round, x: SnapshotBlock) -> bool:
         """Take what x says. Whether its sender repeats itself, hence lacks my RST_ACK.
 
-        A first RST_ACK is not answered, so that an undisturbed round costs 2n+1 PDUs.
+        What comes for the first time is not answered, so that an undisturbed round costs 2n+1 PDUs.
         """
         if isinstance(x, RoundBlock):
             return current.collect_ack(x)
         if isinstance(x, self._rows.pak):
-            current.collect_snapshot(x)
-            return True
+            return current.collect_snapshot(x)
         return False
 
     def _answer(self, kind: str, make: Callable[[], Pdu]) -> None:
@@ -144,7 +143,7 @@ class Entity(DataTransfer):
         log.prl.clear()
         log.rrl = deque(rear)
         if self._go_back:
-            self._discard_rear(rear)
+            self._discard_rear(rear, current.c)
         acks = [current.acks[j] for j in sorted(self.members)]
         if self._rules.early_expectation:
             self._expect_the_end(current)
@@ -157,9 +156,11 @@ class Entity(DataTransfer):
                 self._serve(x)
         self._finish_if_complete()
 
-    def _discard_rear(self, rear: list[DataBlock]) -> None:
-        """Go-back: what lies behind the line is sent again by its sources."""
+    def _discard_rear(self, rear: list[DataBlock], c: tuple[int, ...]) -> None:
+        """Go-back: what lies behind the line is sent again by its sources; its acknowledgements are void."""
         log = self.log
+        log.al.lower(c)
+        log.pal.lower(c)
         for k in range(self.n):
             log.held[k].clear()
         for p in rear:

@@ -63,7 +63,7 @@ class ReceiveLog:
         self.held: list[set[int]] = [set() for _ in range(n)]  # PSEQs ahead of PREQ that are in RRL (D-ST-13)
         self.al = Minima(n)
         self.pal = Minima(n)
-        self.control: list[deque[tuple[int, tuple[int, ...]]]] = [deque() for _ in range(n)]  # CTL (D-ST-7)
+        self.control: list[deque[DataBlock]] = [deque() for _ in range(n)]  # CTL (D-ST-7)
         self.rrl: deque[DataBlock] = deque()
         self.prl: deque[DataBlock] = deque()
         self._rules = rules
@@ -74,7 +74,7 @@ class ReceiveLog:
         if self._rules.accept_next(tseq, self.treq[k], pseq, self.preq[k], mine):
             self.treq[k] = tseq + 1
             self.al.raise_one(self.index, k, tseq + 1)
-            self.control[k].append((tseq, p.ack))
+            self.control[k].append(p)
             if mine:
                 self.preq[k] = pseq + 1
                 self.rrl.append(p)
@@ -125,10 +125,22 @@ class ReceiveLog:
 
     def _feed_pal(self) -> None:
         """What E_k had acknowledged in a PDU that all have, all know it has: the newest such PDU counts."""
+        if self._rules.by_destinations:
+            self._feed_pal_by_destinations()
+            return
         for k in self.al.moved:
             entries, least, newest = self.control[k], self.al.minimum[k], None
-            while entries and entries[0][0] < least:
-                newest = entries.popleft()[1]
+            while entries and entries[0].tseq < least:
+                newest = entries.popleft()
             if newest is not None:
-                self.pal.raise_column(k, newest)
+                self.pal.raise_column(k, newest.ack)
         self.al.moved.clear()
+
+    def _feed_pal_by_destinations(self) -> None:
+        """The same for the printed rule: the newest PDU that its destinations have, whatever is missing before it."""
+        for k, entries in enumerate(self.control):
+            known = [p for p in entries if p.tseq < self._rules.least(self.al, p)]
+            if known:
+                self.pal.raise_column(k, known[-1].ack)
+                while entries[0] is not known[-1]:
+                    entries.popleft()

@@ -49,6 +49,14 @@ class Minima:
             column[k] = value
         self._search(k)
 
+    def lower(self, limits: Sequence[int]) -> None:
+        """Nobody has more of a source than this: what lay above was discarded."""
+        for column in self.columns:
+            for k, limit in enumerate(limits):
+                column[k] = min(column[k], limit)
+        for k in range(len(limits)):
+            self._search(k)
+
     def count_only(self, members: frozenset[int]) -> None:
         """From now on only these entities hold a minimum back."""
         self.members = members

@@ -31,11 +31,11 @@ class Round:
         self.arrivals: list[int] = []  # ORDR: as the RST_PAKs came (D-ST-15)
         self.c: tuple[int, ...] | None = None
 
-    def collect_snapshot(self, x: SnapshotBlock) -> None:
-        """A RST_PAK."""
-        self.snapshots.setdefault(x.src, x)
+    def collect_snapshot(self, x: SnapshotBlock) -> bool:
+        """A RST_PAK; whether its sender's was there before."""
         if x.src not in self.arrivals:
             self.arrivals.append(x.src)
+        return self.snapshots.setdefault(x.src, x) is not x
 
     def collect_ack(self, x: RoundBlock) -> bool:
         """A RST_ACK, with its copy of the RST_PAK; whether one was there before."""

@@ -32,8 +32,8 @@ def least_of_all(known: Minima, p: DataBlock) -> int:
 
 
 def printed_least_of_destinations(known: Minima, p: DataBlock) -> int:
-    """The destinations alone."""
-    return min([known.columns[j - 1][p.src - 1] for j in p.dst])
+    """The destinations alone; an ACK PDU has none and waits for all."""
+    return min([known.columns[j - 1][p.src - 1] for j in p.dst]) if p.dst else known.minimum[p.src - 1]
 
 
 # Retransmission, §4.3 (D-ST-11, D-ST-12): A and PREQ are the numbers expected next, hence the first missing ones.
@@ -91,6 +91,7 @@ class Rules:
 
     accept_next: Callable[[int, int, int, int, bool], bool]
     least: Callable[[Minima, DataBlock], int]
+    by_destinations: bool  # `least` is not the minimum over all
     asked_for: Callable[[int, int], bool]
     retake: Callable[[int, int], bool]
     window_open: Callable[[int, int, int, int], bool]
@@ -107,6 +108,7 @@ def chosen(printed: Printed) -> Rules:
     return Rules(
         accept_next=printed_accept_next if printed.acceptance else accept_next,
         least=printed_least_of_destinations if printed.preack else least_of_all,
+        by_destinations=printed.preack,
         asked_for=printed_asked_for if printed.resend else asked_for,
         retake=printed_retake if printed.reaccept else retake,
         window_open=printed_window_open if printed.flow else window_open,

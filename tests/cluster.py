@@ -1,0 +1,173 @@
+"""Clusters of ST and TO in the in-memory world: built, watched after every step, judged at the end.
+
+What is watched are the invariants of the machines, by number:
+
+    I1 nobody is believed to have what it does not have      I2 what an entity has and knows only grows
+    I3 what is pre-acknowledged has been accepted by all     I4 one round, one line
+    I6 the snapshot of a round never changes                 I8 after the last message the channel falls silent
+
+(I5, delivered logs only grow, and I7, the sorted parts agree, are what the judges of order and prefix see.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from captures.history import Event, History
+from harness.judges import Outcome, judge
+from nodes.machine import Machine, Setting
+from nodes.st.entity import Entity
+from nodes.st.machine import St
+from nodes.st.options import StOptions
+from nodes.st.recovery import Mode
+from nodes.wire import Pdu
+from nodes.wire.note import NoteKind
+from nodes.wire.st import DataBlock, RoundBlock, SnapshotBlock
+from tests.world import Loss, World, no_loss
+
+SLOT = 1_000
+ST = ("ST-1", "ST-2", "ST-3", "ST-4", "ST-5")
+
+
+class Broken(AssertionError):
+    """An invariant does not hold."""
+
+
+class Watched(World):
+    """A world that looks into the machines after their steps, at every `every`-th one."""
+
+    def __init__(self, seed: int = 0, every: int = 7) -> None:
+        super().__init__(seed)
+        self.every = every
+        self._steps = 0
+        self._known: dict[int, tuple[tuple[int, bool], list[list[int]]]] = {}
+        self._lines: dict[int, tuple[int, ...]] = {}
+
+    def _after(self, number: int, outputs: list[Any]) -> None:
+        super()._after(number, outputs)
+        self._steps += 1
+        if self._steps % self.every == 0:
+            machine = self._nodes[number].machine
+            if isinstance(machine, Entity):
+                self.look(number, machine)
+
+    def look(self, number: int, machine: Entity) -> None:
+        """I1 to I4 at one machine."""
+        log, others = machine.log, {n: m for n in self._nodes if isinstance(m := self._nodes[n].machine, Entity)}
+        for k, other in others.items():
+            if any(map(int.__gt__, log.al.columns[k - 1], other.log.treq)):
+                raise Broken(f"I1: n{number} believes n{k} has {log.al.columns[k - 1]}, it has {other.log.treq}")
+        now = [log.treq[:], log.preq[:], *map(list, log.al.columns), *map(list, log.pal.columns)]
+        since = (machine.epoch, machine.mode is Mode.RECOV)  # go-back discards what lies behind the line, then
+        then, before = self._known.get(number, (since, now))
+        if then == since and any(map(_fell, before, now)):
+            raise Broken(f"I2: n{number} fell from {before} to {now}")
+        self._known[number] = (since, now)
+        for p in log.prl:
+            for k, other in others.items():
+                if other.log.treq[p.src - 1] <= p.tseq:
+                    raise Broken(f"I3: n{number} pre-acknowledged {p.src}:{p.tseq}, n{k} has not accepted it")
+        if machine.round is not None and machine.round.c is not None:
+            agreed = self._lines.setdefault(machine.round.number, machine.round.c)
+            if agreed != machine.round.c:
+                raise Broken(f"I4: round {machine.round.number}: {agreed} and, at n{number}, {machine.round.c}")
+
+
+def _fell(before: Iterable[int], now: Iterable[int]) -> bool:
+    return any(map(int.__gt__, before, now))
+
+
+def snapshots_are_frozen(world: World) -> None:
+    """I6, over everything sent."""
+    first: dict[tuple[int, int], SnapshotBlock] = {}
+    for _, pdu in world.sent:
+        if isinstance(pdu, SnapshotBlock) and (isinstance(pdu, RoundBlock) or type(pdu).__name__.endswith("Pak")):
+            known = first.setdefault((pdu.src, pdu.epoch), pdu)
+            if (known.a_t, known.a_p) != (pdu.a_t, pdu.a_p):
+                raise Broken(f"I6: n{pdu.src} changed its snapshot of round {pdu.epoch}: {known} and {pdu}")
+
+
+def add_st(world: World, n: int, options: StOptions | None = None, **setting: Any) -> None:
+    """Entities 1..n, joined to nothing yet."""
+    chosen = options or StOptions()
+    members = tuple(range(1, n + 1))
+    for me in members:
+        seed = world.random.randrange(1 << 30)
+        world.add(me, St(Setting(me=me, members=members, seed=seed, **{"slot_ns": SLOT, **setting}), chosen))
+
+
+def st_world(
+    n: int,
+    options: StOptions | None = None,
+    *,
+    seed: int = 0,
+    loss: Loss = no_loss,
+    watched: bool = True,
+    every: int = 7,
+    **setting: Any,
+) -> World:
+    """A cluster on one channel."""
+    world = Watched(seed, every) if watched else World(seed)
+    add_st(world, n, options, **setting)
+    world.channel(SLOT, loss)
+    return world
+
+
+def losing(*cases: tuple[Callable[[Pdu], bool], int]) -> Loss:
+    """Lose the first PDU that fits at that receiver, for each (which, receiver) once."""
+    waiting = list(cases)
+
+    def loss(pdu: Pdu, receiver: int, now: int) -> bool:
+        for case in waiting:
+            if case[1] == receiver and case[0](pdu):
+                waiting.remove(case)
+                return True
+        return False
+
+    return loss
+
+
+def data(src: int, payload: bytes) -> Callable[[Pdu], bool]:
+    """Which PDU is the first copy of this message?"""
+    return lambda pdu: isinstance(pdu, DataBlock) and pdu.src == src and getattr(pdu, "payload", b"") == payload
+
+
+def titled(title: str, src: int) -> Callable[[Pdu], bool]:
+    """Which PDU is one of this type and source?"""
+    return lambda pdu: pdu.TYPE.title == title and pdu.src == src
+
+
+def ended(history: History) -> History:
+    """The history with the mark that the run ended because all was quiet."""
+    at = history.events[-1].time_ns if history.events else 0
+    end = Event(at, 0, NoteKind.MARK, text="end quiet", number=1, capture="memory", frame=len(history.events) + 1)
+    return replace(history, events=(*history.events, end))
+
+
+def failures(world: World, properties: tuple[str, ...] = ST, *, quiet: bool = True) -> list[str]:
+    """What the judges say against the run: "ST-3: ..."; an undecided property counts."""
+    history = ended(world.history()) if quiet else world.history()
+    verdicts = judge(history, properties)
+    return [f"{v.property}: {v.sentence}" for v in verdicts if v.outcome is not Outcome.PASS]
+
+
+def delivered(world: World, node: int, names: Callable[[int, int], str] | None = None) -> str:
+    """ARL of a node: "1:1 2:1 1:2"."""
+    name = names or (lambda about, seq: f"{about}:{seq}")
+    events = world.history().events
+    return " ".join(name(e.about, e.seq) for e in events if e.node == node and e.kind is NoteKind.DELIVERED)
+
+
+def payloads(world: World) -> Callable[[int, int], str]:
+    """Names of messages by what they carry."""
+    carried = {(p.src, p.tseq): getattr(p, "payload", b"").decode() for _, p in world.sent if isinstance(p, DataBlock)}
+    return lambda about, seq: carried[about, seq & 0xFFFFFFFF]
+
+
+def entity(world: World, node: int) -> Entity:
+    """The machine of a node, to look at."""
+    machine: Machine = world.machine(node)
+    assert isinstance(machine, Entity)
+    return machine
