@@ -2,13 +2,13 @@
 
 An Impairment that exists is possible; `settings()` says in the kernel's own integers what has to be written, so that
 what is read back can be compared exactly. What netem can do, but not reproducibly or not in this place, is refused
-with the reason (`refusals`). Facts about netem here are from net/sched/sch_netem.c of Linux 6.12 and 7.2.
+with the reason (`refusals`). Annotations name the unit in which people write a value. Facts about netem here are from net/sched/sch_netem.c of Linux 6.12 and 7.2.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from topologies.distributions import JITTER_MAX_NS, DelayDraw, Distribution, Uniform
 
@@ -28,10 +28,10 @@ class ImpairmentError(ValueError):
 class GilbertElliott:
     """Loss in bursts: a good and a bad state with a loss share in each, changing with every packet."""
 
-    good_to_bad: float
-    bad_to_good: float
-    loss_bad: float = 1.0
-    loss_good: float = 0.0
+    good_to_bad: Annotated[float, "share"]
+    bad_to_good: Annotated[float, "share"]
+    loss_bad: Annotated[float, "share"] = 1.0
+    loss_good: Annotated[float, "share"] = 0.0
 
     def problems(self) -> list[str]:
         """Why there is no such model."""
@@ -84,16 +84,16 @@ class KernelFeatures:
 class Impairment:
     """What happens to packets that leave through one interface. Shares are 0..1."""
 
-    loss: float = 0.0
+    loss: Annotated[float, "share"] = 0.0
     loss_model: GilbertElliott | None = None
-    delay_ns: int = 0
-    jitter_ns: int = 0
-    distribution: Distribution | None = None
-    duplicate: float = 0.0
-    reorder: float = 0.0
-    corrupt: float = 0.0
-    rate_bps: int = 0  # 0: as fast as it comes
-    limit_packets: int = QUEUE_PACKETS
+    delay_ns: Annotated[int, "duration"] = 0
+    jitter_ns: Annotated[int, "duration"] = 0
+    distribution: Annotated[Distribution | None, "distribution"] = None
+    duplicate: Annotated[float, "share"] = 0.0
+    reorder: Annotated[float, "share"] = 0.0
+    corrupt: Annotated[float, "share"] = 0.0
+    rate_bps: Annotated[int, "bits"] = 0  # 0: as fast as it comes
+    limit_packets: Annotated[int, "packets"] = QUEUE_PACKETS
 
     def __post_init__(self) -> None:
         problems = (*self._values(), *self._combinations())

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 GROUP = "ff15::7475"  # transient, site-local: routers forward it
 INTERFACE_NAME_MAX = 15  # IFNAMSIZ without its zero byte
@@ -31,8 +32,8 @@ class PlanError(ValueError):
 class Channel:
     """The one queue that every PDU of a one_channel passes: the papers' 1C service."""
 
-    rate_bps: int
-    delay_ns: int = 0
+    rate_bps: Annotated[int, "bits"]
+    delay_ns: Annotated[int, "duration"] = 0
 
     def __post_init__(self) -> None:
         if self.rate_bps <= 0:

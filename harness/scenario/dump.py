@@ -1,0 +1,103 @@
+"""A scenario as TOML text: everything that a run is made from, in one fixed order, and nothing else.
+
+The text reads back as the same scenario, and equal scenarios give equal text: its hash is the run's identity.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+from harness.scenario.model import Scenario, Top, write_variant
+from harness.scenario.schema import write_table
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def plain(scenario: Scenario) -> dict[str, Any]:
+    """The scenario as the values of a TOML document."""
+    top = Top(**{one.name: getattr(scenario, one.name) for one in fields(Top)})
+    values: dict[str, Any] = {
+        **write_table(top),
+        "topology": write_table(scenario.topology),
+        "node": write_table(scenario.node),
+        scenario.protocol: write_table(scenario.options),
+    }
+    if scenario.workload is not None:
+        values["workload"] = write_variant(scenario.workload)
+    for name in ("impair", "clock", "expect"):
+        values[name] = [write_table(one) for one in getattr(scenario, name)]
+    values["fault"] = [write_variant(one) for one in scenario.fault]
+    return values
+
+
+def dump(scenario: Scenario) -> str:
+    """The scenario as text."""
+    return "\n".join(_document(plain(scenario))) + "\n"
+
+
+def identity(scenario: Scenario) -> str:
+    """A hash of all that the scenario says, except its name and description."""
+    values = plain(scenario)
+    del values["name"], values["description"]
+    return hashlib.sha256("\n".join(_document(values)).encode()).hexdigest()
+
+
+def _document(values: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in values.items():
+        if not _is_table(value) and not _is_tables(value):
+            yield f"{_key(key)} = {_inline(value)}"
+    for key, value in values.items():
+        if _is_table(value):
+            yield from ("", f"[{_key(key)}]")
+            yield from _table(value, key)
+        elif _is_tables(value):
+            for one in value:
+                yield from ("", f"[[{_key(key)}]]")
+                yield from _table(one, key)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and all(_is_table(one) for one in value)
+
+
+def _table(table: Mapping[str, Any], name: str) -> Iterator[str]:
+    """A table's lines; lists of tables in it (the messages of a script) become tables of their own."""
+    long = {key: value for key, value in table.items() if value and _is_tables(value)}
+    for key, value in table.items():
+        if key not in long:
+            yield f"{_key(key)} = {_inline(value)}"
+    for key, value in long.items():
+        for one in value:
+            yield from ("", f"[[{_key(name)}.{_key(key)}]]")
+            yield from _table(one, f"{name}.{key}")
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _string(key)
+
+
+def _string(text: str) -> str:
+    """JSON's escapes are TOML's, except that TOML also wants DEL escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_key(key)} = {_inline(one)}" for key, one in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(_inline(one) for one in value)}]"
+    return repr(value)

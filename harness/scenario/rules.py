@@ -1,0 +1,225 @@
+"""What must hold between the parts of a scenario: nodes exist, the protocol fits the network, nothing comes too late.
+
+Each rule looks at the parts that could be read, so that one bad table does not hide what is wrong in the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from harness.scenario.faults import AnyFault, Change, ClockChange, LinkState, Partition, PduFault
+from harness.scenario.model import (
+    AnyWorkload,
+    Bursts,
+    ClockStart,
+    Expect,
+    Generated,
+    Impair,
+    Script,
+    Steady,
+    Top,
+    TopologyOptions,
+)
+from harness.scenario.pdus import check_match
+from harness.scenario.problems import Path, Problem, did_you_mean
+from harness.scenario.schema import Problems, keys_of, point_at
+from harness.scenario.timeline import order
+from harness.scenario.units import UNITS
+from nodes.machine import ProtocolSpec
+from topologies.impairments import Impairment, refusals
+from topologies.placement import placements
+from topologies.plan import Plan, PlanError
+
+EVERYWHERE = ("raw",)  # protocols that run on a one_channel and on IPv6
+
+
+@dataclass(slots=True)
+class Draft:
+    """The parts of a scenario that could be read, with their numbers in the file."""
+
+    top: Top | None = None
+    spec: ProtocolSpec | None = None
+    topology: TopologyOptions | None = None
+    impair: list[tuple[int, Impair]] = field(default_factory=list)
+    clock: list[tuple[int, ClockStart]] = field(default_factory=list)
+    workload: AnyWorkload | None = None
+    fault: list[tuple[int, AnyFault]] = field(default_factory=list)
+    expect: list[tuple[int, Expect]] = field(default_factory=list)
+
+
+def check(draft: Draft) -> Problems:
+    """All that is wrong between the parts."""
+    problems: Problems = []
+    plan = _plan(draft, problems)
+    problems += _fits(draft)
+    problems += _expectations(draft)
+    if plan is not None:
+        problems += _impairments(draft, plan)
+        problems += _clocks(draft, plan)
+        problems += _workload(draft, plan)
+        problems += _faults(draft, plan)
+        problems += order(draft.fault, plan.hosts)
+    problems += _times(draft)
+    return problems
+
+
+def _plan(draft: Draft, problems: Problems) -> Plan | None:
+    if draft.topology is None:
+        return None
+    try:
+        return draft.topology.plan()
+    except PlanError as error:
+        given = [
+            name for name, key in keys_of(TopologyOptions).items() if getattr(draft.topology, key.field) is not None
+        ]
+        problems.append(Problem(point_at(("topology",), str(error), given), str(error)))
+        return None
+
+
+def _fits(draft: Draft) -> Iterator[Problem]:
+    """The protocol's transport and the network."""
+    if draft.spec is None or draft.topology is None or draft.spec.name in EVERYWHERE:
+        return
+    one_channel = draft.topology.kind == "one_channel"
+    if draft.spec.transport == "channel" and not one_channel:
+        reason = f'{draft.spec.name} needs a single channel: take kind = "one_channel"'
+        yield Problem(("topology", "kind"), f"{reason}, not {draft.topology.kind!r}")
+    if draft.spec.transport == "udp" and one_channel:
+        reason = f"{draft.spec.name} runs over IPv6, which a one_channel does not carry"
+        yield Problem(("topology", "kind"), f'{reason}: take kind = "lan", for instance')
+
+
+def _names(names: Iterable[str], plan: Plan, path: Path) -> Iterator[Problem]:
+    for name in names:
+        if name not in plan.hosts:
+            reason = f"there is no node {name!r}: this scenario has n1 to n{len(plan.hosts)}"
+            yield Problem(path, reason)
+
+
+def _on(words: Iterable[str], plan: Plan, path: Path) -> tuple[list[str], Problems]:
+    """The interfaces that are meant, and what is wrong with the words."""
+    found, problems = [], []
+    for word in words:
+        try:
+            found += [place.name for place in placements(plan, word)]
+        except PlanError as error:
+            problems.append(Problem(path, str(error)))
+    return found, problems
+
+
+def _refused(impairment: Impairment, draft: Draft, plan: Plan, path: Path) -> Iterator[Problem]:
+    engine = draft.top.engine if draft.top else "virtual"
+    for key, reason in refusals(impairment, engine, one_channel=plan.channel is not None):
+        yield Problem((*path, key), reason)
+
+
+def _impairments(draft: Draft, plan: Plan) -> Iterator[Problem]:
+    taken: dict[str, int] = {}
+    for number, impair in draft.impair:
+        places, problems = _on(impair.on, plan, ("impair", number, "on"))
+        yield from problems
+        yield from _refused(impair.impairment, draft, plan, ("impair", number))
+        for name in places:
+            if name in taken:
+                which = "this table" if taken[name] == number else f"[[impair]] {taken[name] + 1}"
+                yield Problem(("impair", number, "on"), f"{name} is impaired by {which} already")
+                break
+            taken[name] = number
+
+
+def _clocks(draft: Draft, plan: Plan) -> Iterator[Problem]:
+    taken: set[str] = set()
+    for number, clock in draft.clock:
+        yield from _names(clock.node, plan, ("clock", number, "node"))
+        for name in clock.node:
+            if name in taken:
+                yield Problem(("clock", number, "node"), f"the clock of {name} is set twice")
+            taken.add(name)
+
+
+def _workload(draft: Draft, plan: Plan) -> Iterator[Problem]:
+    workload, hosts = draft.workload, len(plan.hosts)
+    largest = draft.spec.max_payload if draft.spec else None
+    if isinstance(workload, Script):
+        for number, message in enumerate(workload.message):
+            path: Path = ("workload", "message", number)
+            yield from _names((message.node,), plan, (*path, "node"))
+            yield from _names(message.to, plan, (*path, "to"))
+    elif isinstance(workload, Generated):
+        yield from _names(workload.senders or (), plan, ("workload", "senders"))
+        choice, path = workload.destinations, ("workload", "destinations")
+        yield from _names(choice.nodes or (), plan, (*path, "nodes"))
+        available = hosts - (choice.among == "others")
+        if available < 1:
+            yield Problem(path, "there are no others: this scenario has one node")
+        elif choice.count is not None and choice.count > available:
+            yield Problem((*path, "count"), f"there are only {available} nodes to choose among")
+        if workload.payload < 0 or (largest is not None and workload.payload > largest):
+            name = draft.spec.name if draft.spec else ""
+            yield Problem(("workload", "payload"), f"a payload of {name} has 0 to {largest} bytes")
+
+
+def _faults(draft: Draft, plan: Plan) -> Iterator[Problem]:
+    for number, fault in draft.fault:
+        path: Path = ("fault", number)
+        if isinstance(fault, Partition):
+            for group in fault.groups or (fault.from_ or (), fault.to or ()):
+                yield from _names(group, plan, (*path, "groups" if fault.groups else "from"))
+        elif isinstance(fault, LinkState):
+            known = {link.name for link in plan.links}
+            for name in fault.link:
+                if name not in known:
+                    yield Problem((*path, "link"), f"no link is called {name!r}{did_you_mean(name, known)}")
+        elif isinstance(fault, Change):
+            yield from _on(fault.on, plan, (*path, "on"))[1]
+            yield from _refused(fault.impairment, draft, plan, path)
+        elif isinstance(fault, PduFault):
+            yield from _names(fault.towards or (), plan, (*path, "towards"))
+            if draft.spec is not None:
+                yield from check_match(fault.pdu, draft.spec.name, len(plan.hosts), (*path, "pdu"))
+        elif hasattr(fault, "node"):
+            yield from _names(fault.node, plan, (*path, "node"))
+        if isinstance(fault, ClockChange):
+            continue
+
+
+def _expectations(draft: Draft) -> Iterator[Problem]:
+    from harness.scenario.known import metrics, properties
+
+    for number, expect in draft.expect:
+        if expect.property is not None:
+            known = properties(draft.spec)
+            if known and expect.property not in known:
+                reason = f"no property is called {expect.property!r}{did_you_mean(expect.property, known)}"
+                yield Problem(("expect", number, "property"), reason)
+        elif expect.metric is not None:
+            names = metrics()
+            if names and expect.metric not in names:
+                reason = f"no metric is called {expect.metric!r}{did_you_mean(expect.metric, names)}"
+                yield Problem(("expect", number, "metric"), reason)
+
+
+def last_ns(workload: AnyWorkload | None) -> int:
+    """When the last message is submitted, at the latest."""
+    if isinstance(workload, Script):
+        return max((message.at_ns for message in workload.message), default=0)
+    if isinstance(workload, Bursts):
+        return workload.start_ns + (workload.rounds - 1) * workload.every_ns
+    if isinstance(workload, Steady):
+        return workload.start_ns + workload.for_ns
+    return 0
+
+
+def _times(draft: Draft) -> Iterator[Problem]:
+    """Everything happens before the limit."""
+    if draft.top is None:
+        return
+    limit, write = draft.top.limit_ns, UNITS["duration"].write
+    if last_ns(draft.workload) + draft.top.settle_ns >= limit:
+        reason = f"the workload ends at {write(last_ns(draft.workload))}, too late to settle before the limit"
+        yield Problem(("workload",), f"{reason} of {write(limit)}")
+    for number, fault in draft.fault:
+        end = fault.at_ns + (getattr(fault, "for_ns", None) or 0)
+        if end >= limit:
+            yield Problem(("fault", number, "at"), f"this ends at {write(end)}, after the limit of {write(limit)}")
