@@ -1,4 +1,4 @@
-"""The places where the printed procedure fails, each beside its repair (paper 003; D-HI-4, 5, 6, 8).
+"""The places where the printed procedure fails, each beside its repair (paper 003; D-HI-4, 5, 6, 8, 19).
 
 A machine takes one of each pair when it is made. Nothing else depends on `rules`.
 """
@@ -57,6 +57,21 @@ def repaired_pending(bad: Iterable[int]) -> frozenset[int]:
     return frozenset(bad)
 
 
+# D-HI-19: what does the originator make of a REPORT that names itself?
+
+
+def printed_accused(node: int, reason: Reason, reporter: int, me: int) -> int | None:
+    """A request for repetition like any other, although only a question or an answer was lost."""
+    return node
+
+
+def repaired_accused(node: int, reason: Reason, reporter: int, me: int) -> int | None:
+    """It holds what it sent: nobody is accused, unless the reporter holds something else."""
+    if node != me:
+        return node
+    return reporter if reason is Reason.MISMATCH else None
+
+
 # D-HI-6: who is asked before a node is disjoined?
 
 
@@ -111,11 +126,13 @@ class Rules:
     query_starts_test: Callable[[int, int], bool]
     retests: Callable[[int, int], int]
     pending: Callable[[Iterable[int]], frozenset[int]]
+    accused: Callable[[int, Reason, int, int], int | None]
     to_probe: Callable[[Iterable[int]], tuple[int, ...]]
     failure_counts: Callable[[bool, Reason, int, int], bool]
     heeds_failure: Callable[[str, Reason, int], bool]
     doubted_after_success: Callable[[Mapping[int, int], int], tuple[int, ...]]
     rejoins: bool  # who finds himself disjoined asks to be taken in again: ours
+    evidence_refutes: bool  # who says himself that he holds it is no suspect: ours
     evidence_decides: bool  # SUCCESS without waiting for silence: ours, the paper has nothing of the kind
     tree: bool
 
@@ -129,11 +146,13 @@ def rules_of(options: HimOptions) -> Rules:
         query_starts_test=printed_query_starts_test if test else repaired_query_starts_test,
         retests=printed_retests if test else repaired_retests,
         pending=printed_pending if test else repaired_pending,
+        accused=printed_accused if printed else repaired_accused,
         to_probe=printed_to_probe if printed or options.printed_disjoin else repaired_to_probe,
         failure_counts=printed_failure_counts if count else repaired_failure_counts,
         heeds_failure=printed_heeds_failure if count else repaired_heeds_failure,
         doubted_after_success=printed_doubted_after_success if count else repaired_doubted_after_success,
         rejoins=not printed,
+        evidence_refutes=not printed,
         evidence_decides=not printed and options.confirm != "silence",
         tree=not printed and options.confirm == "tree",
     )

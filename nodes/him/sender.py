@@ -113,8 +113,9 @@ class Sender:
         core = self._core
         if round_ > sending.round:
             return
-        for node, reason in listed.items():
-            if node == core.me or node not in core.members:
+        for named, reason in listed.items():
+            node = core.rules.accused(named, reason, reporter, core.me)
+            if node is None or node not in core.members:
                 continue
             if node in sending.evidence and reason is not Reason.MISMATCH:
                 continue
@@ -135,7 +136,7 @@ class Sender:
     def _late(self, sending: Sending, listed: dict[int, Reason]) -> None:
         """Bad news after SUCCESS: what was said cannot be unsaid, but a person must know."""
         known = sending.evidence | sending.late
-        late = {node for node in listed if node in self._core.members and node not in known}
+        late = {node for node in listed if node in self._core.members and node not in known and node != self._core.me}
         if sending.outcome == "SUCCESS" and late:
             sending.late |= late
             self._core.alarm("late report", tuple(sorted(late)), self._core.me, sending.seq)
@@ -166,6 +167,8 @@ class Sender:
         """This member holds our message: it said so to us (N3)."""
         core = self._core
         sending = self._open[held.seq]
+        if not core.rules.evidence_refutes:
+            return
         sending.evidence.add(node)
         self._failures.pop(node, None)
         if node in sending.probing:
@@ -255,8 +258,8 @@ class Sender:
     def _fail(self, sending: Sending, suspects: tuple[int, ...]) -> None:
         self._core.alarm("unreached", suspects, self._core.me, sending.seq)
         self._finish(sending, "FAIL", suspects)
-        candidates = [node for node in suspects if self._counts(sending).get(node, 0) >= self._maxfail()]
-        self._remove(sending, tuple(candidates))
+        counts, me = self._counts(sending), self._core.me
+        self._remove(sending, tuple(k for k in suspects if k != me and counts.get(k, 0) >= self._maxfail()))
 
     def _remove(self, sending: Sending, nodes: tuple[int, ...]) -> None:
         if nodes:
