@@ -1,0 +1,13 @@
+"""cmd: causal message delivery with vector time and s-records (paper 004)."""
+
+from nodes.cmd.machine import Cmd
+from nodes.cmd.options import CmdOptions
+from nodes.machine import ProtocolSpec
+
+PROTOCOL = ProtocolSpec(
+    name="cmd",
+    transport="udp",
+    options=CmdOptions,
+    make=Cmd,
+    properties=("CD-1", "CD-2"),
+)

@@ -1,0 +1,182 @@
+"""What makes a message deliverable: s-records and vector time (paper 004 §3.3), or an N x N matrix instead.
+
+An order knows nothing of links, queues and time. `t` numbers the events of a process; after a restart they go on
+above INCARNATION * (incarnation - 1), so every record of an earlier life is below.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable
+
+from nodes.cmd.options import CmdOptions
+from nodes.cmd.reliable import Copy, Frame
+from nodes.cmd.rules import Records, rules_for
+from nodes.wire.cmd import CmdData, CmdMatrix
+
+INCARNATION = 1 << 24  # events of one life
+RECORDS_MAX = 7000  # what fits into one UDP datagram
+
+Build = Callable[[Frame], Copy]
+
+
+class Order(typing.Protocol):
+    """One process's knowledge of what must come before what."""
+
+    @property
+    def t(self) -> int:
+        """The local time: number of this process's events."""
+
+    def send(self, to: tuple[int, ...], data: bytes) -> dict[int, Build] | None:
+        """Count a message; the copy for each destination. None: its tag would not fit into a datagram."""
+
+    def refusal(self, copy: Copy) -> str | None:
+        """Why a copy cannot be one of this order."""
+
+    def deliverable(self, copy: Copy) -> bool:
+        """Is everything delivered that must come before it?"""
+
+    def deliver(self, copy: Copy) -> bool:
+        """Count it. Should the Queue be looked at?"""
+
+    def lost_up_to(self, source: int, t: int) -> None:
+        """What a source numbered up to t will not come any more."""
+
+    def tag_size(self) -> int:
+        """Records or counters in the tag of the next message."""
+
+    def vector(self) -> tuple[int, ...]:
+        """V, where the order has one."""
+
+
+class SRecords:
+    """V_i and R_i."""
+
+    def __init__(self, me: int, members: tuple[int, ...], incarnation: int, options: CmdOptions) -> None:
+        self._me, self._members = me, members
+        self._rules = rules_for(options)
+        self.v = dict.fromkeys(members, 0)
+        self.v[me] = (incarnation - 1) * INCARNATION
+        self.r: Records = frozenset()
+        self._lost = dict.fromkeys(members, 0)
+
+    @property
+    def t(self) -> int:
+        return self.v[self._me]
+
+    def send(self, to: tuple[int, ...], data: bytes) -> dict[int, Build] | None:
+        if len(self.r) + len(to) > RECORDS_MAX:
+            return None
+        self.v[self._me] += 1
+        t, v = self.t, self.vector()
+        copies = {j: self._copy(t, v, self.r | self._rules.names(self._me, to, t, j), data) for j in to}
+        self.r = self._rules.sent(self.r, self._me, to, t)
+        return copies
+
+    def _copy(self, t: int, v: tuple[int, ...], records: Records, data: bytes) -> Build:
+        r = tuple(sorted(records))
+        return lambda frame: CmdData(
+            src=self._me, incarnation=frame.incarnation, to_incarnation=frame.to_incarnation, link=frame.link,
+            t=t, n=len(v), nrec=len(r), v=v, r=r, payload=data,
+        )  # fmt: skip
+
+    def refusal(self, copy: Copy) -> str | None:
+        if not isinstance(copy, CmdData):
+            return "scheme"
+        if copy.n != len(self._members) or not all(k in self.v and to in self.v for k, to, _ in copy.r):
+            return "tag"
+        return None
+
+    def deliverable(self, copy: Copy) -> bool:
+        assert isinstance(copy, CmdData)
+        me, v, lost = self._me, self.v, self._lost
+        return all(to != me or v[k] >= t or lost[k] >= t for k, to, t in copy.r)
+
+    def deliver(self, copy: Copy) -> bool:
+        assert isinstance(copy, CmdData)
+        before, v_message = dict(self.v), dict(zip(self._members, copy.v, strict=True))
+        self.v[self._me] += 1
+        for k, count in v_message.items():
+            if k != self._me and count > self.v[k]:
+                self.v[k] = count
+        tag: Records = frozenset([(k, to, t) for k, to, t in copy.r])
+        had_record = any(to == self._me for _, to, _ in tag)
+        if self._rules.prunes(had_record):
+            self.r = self._rules.merge(self.r, tag, v_message, self._rules.clock(before, self.v))
+        else:
+            self.r |= tag
+        return self._rules.looks_at_queue(had_record)
+
+    def lost_up_to(self, source: int, t: int) -> None:
+        self._lost[source] = max(self._lost[source], t)
+
+    def tag_size(self) -> int:
+        return len(self.r)
+
+    def vector(self) -> tuple[int, ...]:
+        return tuple(self.v.values())
+
+
+class Matrix:
+    """How many messages each process has sent to each: the baseline of 004 §1, N² counters in every message."""
+
+    def __init__(self, me: int, members: tuple[int, ...], incarnation: int, options: CmdOptions) -> None:
+        self._me, self._members = me, members
+        self._events = (incarnation - 1) * INCARNATION
+        self._sent = {(k, to): 0 for k in members for to in members}
+        self._delivered = dict.fromkeys(members, 0)
+
+    @property
+    def t(self) -> int:
+        return self._events
+
+    def send(self, to: tuple[int, ...], data: bytes) -> dict[int, Build] | None:
+        self._events += 1
+        before, t = dict(self._sent), self._events
+        for j in to:
+            self._sent[self._me, j] += 1
+        return {j: self._copy(t, self._sent | {(self._me, j): before[self._me, j]}, data) for j in to}
+
+    def _copy(self, t: int, counters: dict[tuple[int, int], int], data: bytes) -> Build:
+        sent = tuple(counters.values())
+        return lambda frame: CmdMatrix(
+            src=self._me, incarnation=frame.incarnation, to_incarnation=frame.to_incarnation, link=frame.link,
+            t=t, n=len(self._members), sent=sent, payload=data,
+        )  # fmt: skip
+
+    def refusal(self, copy: Copy) -> str | None:
+        if not isinstance(copy, CmdMatrix):
+            return "scheme"
+        return None if copy.n == len(self._members) else "tag"
+
+    def _counters(self, copy: Copy) -> dict[tuple[int, int], int]:
+        assert isinstance(copy, CmdMatrix)
+        return dict(zip(self._sent, copy.sent, strict=True))
+
+    def deliverable(self, copy: Copy) -> bool:
+        counters = self._counters(copy)
+        return all(self._delivered[k] >= counters[k, self._me] for k in self._members)
+
+    def deliver(self, copy: Copy) -> bool:
+        self._events += 1
+        self._delivered[copy.src] += 1
+        counters = self._counters(copy)
+        counters[copy.src, self._me] += 1
+        for pair, count in counters.items():
+            self._sent[pair] = max(self._sent[pair], count)
+        return True
+
+    def lost_up_to(self, source: int, t: int) -> None:
+        """Counters do not say which message is missing: after a restart this baseline waits for ever."""
+
+    def tag_size(self) -> int:
+        return len(self._sent)
+
+    def vector(self) -> tuple[int, ...]:
+        return ()
+
+
+def order_for(me: int, members: tuple[int, ...], incarnation: int, options: CmdOptions) -> Order:
+    """The order that the options name."""
+    made: type[Matrix] | type[SRecords] = Matrix if options.scheme == "matrix" else SRecords
+    return made(me, members, incarnation, options)
