@@ -1,0 +1,176 @@
+"""Faults of chosen PDUs: "drop the 2nd RST_PAK of n3 on its way to n1".
+
+The kernel cannot match a PDU's own fields, so frames towards a node with such a fault are redirected, before the
+port's netem, into a device on which one process listens; it lets them pass, drops, delays or doubles them, and puts
+them back on the same port, marked so that they are not redirected again. In virtual time this detour costs nothing;
+the other nodes' ports are left alone.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import random
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.agent.notes import HarnessNotes
+from harness.agent.traffic import MARK
+from harness.scenario.faults import AnyFault, Delay, Duplicate, PduFault
+from nodes.wire import ETHERTYPE, UDP_PORT, Pdu, WireError, decode_untrusted
+from nodes.wire.note import NoteKind
+from topologies.plan import Plan
+from topologies.seeds import seed_for
+
+_SO_MARK = 36
+_PACKET_OUTGOING = 4
+_ETH_P_ALL = 3
+_ETHERNET_HEADER = 14
+_UDP_OVER_IPV6 = _ETHERNET_HEADER + 40 + 8
+_IPV6 = 0x86DD
+_UDP = 17
+_FRAME_MAX = 65_535
+
+
+@dataclass(slots=True)
+class Rule:
+    """One fault on one port."""
+
+    port: str  # interface of the switch towards the node
+    towards: int
+    fault: PduFault
+    starts_ns: int  # true time
+    draws: random.Random
+    what: str  # in words, for the NOTE
+    seen: int = 0
+
+    def takes(self, pdu: Pdu, now: int) -> bool:
+        """Is this PDU to be taken? Of those that match: skip some, spare some by chance, then take `count`."""
+        fault = self.fault
+        ended = fault.for_ns is not None and now >= self.starts_ns + fault.for_ns
+        if now < self.starts_ns or ended or not fault.pdu.matches(pdu):
+            return False
+        if fault.share < 1 and self.draws.random() >= fault.share:
+            return False
+        self.seen += 1
+        return self.seen > fault.skip and (fault.count is None or self.seen <= fault.skip + fault.count)
+
+
+def rules(plan: Plan, faults: Sequence[AnyFault], t0_ns: int, run_seed: int) -> list[Rule]:
+    """The rules of a scenario's faults."""
+    found = []
+    for number, fault in enumerate(faults):
+        if not isinstance(fault, PduFault):
+            continue
+        for towards in fault.towards or plan.hosts:
+            port = plan.port_towards(towards).interface
+            draws = random.Random(seed_for(run_seed, "pdu fault", str(number), towards))
+            what = " ".join((fault.KIND, *fault.pdu.types, *(f"from n{src}" for src in fault.pdu.src)))
+            found.append(Rule(port, int(towards[1:]), fault, t0_ns + fault.at_ns, draws, f"{what} towards {towards}"))
+    return found
+
+
+def start_injector(devices: Mapping[str, str], found: Sequence[Rule]) -> int:
+    """Fork the injector's process."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ready, theirs = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            _Injector(devices, found).run(theirs)
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+    os.close(theirs)
+    if os.read(ready, 1) != b"r":
+        raise RuntimeError("the injector of PDU faults did not start")
+    os.close(ready)
+    return pid
+
+
+class _Injector:
+    def __init__(self, devices: Mapping[str, str], found: Sequence[Rule]) -> None:
+        self._rules = {port: [rule for rule in found if rule.port == port] for port in devices}
+        self._listen: dict[int, tuple[socket.socket, str]] = {}
+        self._out: dict[str, socket.socket] = {}
+        for port, device in devices.items():
+            sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(_ETH_P_ALL))
+            sock.bind((device, _ETH_P_ALL))
+            self._listen[sock.fileno()] = (sock, port)
+            out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+            out.setsockopt(socket.SOL_SOCKET, _SO_MARK, MARK)
+            out.bind((port, 0))
+            self._out[port] = out
+        self._held: list[tuple[int, int, str, bytes]] = []  # due, order, port, frame
+        self._order = 0
+        self._notes = HarnessNotes(incarnation=2)
+
+    def run(self, ready: int) -> None:
+        os.write(ready, b"r")
+        while True:
+            now = time.time_ns()
+            while self._held and self._held[0][0] <= now:
+                _, _, port, frame = heapq.heappop(self._held)
+                self._out[port].send(frame)
+            wait = (self._held[0][0] - now) / 1e9 if self._held else None
+            readable, _, _ = select.select(list(self._listen), [], [], wait)
+            for descriptor in readable:
+                sock, port = self._listen[descriptor]
+                self._drain(sock, port)
+
+    def _drain(self, sock: socket.socket, port: str) -> None:
+        while True:
+            try:
+                frame, origin = sock.recvfrom(_FRAME_MAX)
+            except BlockingIOError:
+                return
+            if origin[2] == _PACKET_OUTGOING:
+                self._judge(frame, port)
+
+    def _judge(self, frame: bytes, port: str) -> None:
+        pdu = pdu_of_frame(frame)
+        now = time.time_ns()
+        rule = next((one for one in self._rules[port] if pdu is not None and one.takes(pdu, now)), None)
+        if rule is None:
+            self._out[port].send(frame)
+            return
+        self._notes.send(NoteKind.FAULT, peers=(rule.towards,), values=(rule.seen,), text=rule.what)
+        if isinstance(rule.fault, Delay):
+            self._hold(now + rule.fault.by_ns, port, frame)
+        elif isinstance(rule.fault, Duplicate):
+            self._out[port].send(frame)
+            self._hold(now + rule.fault.by_ns, port, frame)
+
+    def _hold(self, until_ns: int, port: str, frame: bytes) -> None:
+        self._order += 1
+        heapq.heappush(self._held, (until_ns, self._order, port, frame))
+
+
+def pdu_of_frame(frame: bytes) -> Pdu | None:
+    """The PDU in an Ethernet frame, if there is one."""
+    (kind,) = struct.unpack_from("!H", frame, 12)
+    if kind == ETHERTYPE:
+        data = frame[_ETHERNET_HEADER:]
+    elif (
+        kind == _IPV6
+        and len(frame) >= _UDP_OVER_IPV6
+        and frame[_ETHERNET_HEADER + 6] == _UDP
+        and struct.unpack_from("!H", frame, _ETHERNET_HEADER + 42)[0] == UDP_PORT
+    ):
+        data = frame[_UDP_OVER_IPV6:]
+    else:
+        return None
+    try:
+        return decode_untrusted(data)
+    except WireError:
+        return None

@@ -1,0 +1,30 @@
+"""NOTEs of the harness itself (node 0): probes, marks and faults, on the loopback of the builder's namespace."""
+
+from __future__ import annotations
+
+import time
+
+from nodes.links import Loopback
+from nodes.wire import encode
+from nodes.wire.note import Note, NoteKind
+
+
+class HarnessNotes:
+    """A numbered series; each process of the harness that notes anything has an incarnation of its own."""
+
+    def __init__(self, incarnation: int) -> None:
+        self._incarnation = incarnation
+        self._number = 0
+        self._loopback = Loopback()
+
+    def send(
+        self, kind: NoteKind, *, peers: tuple[int, ...] = (), values: tuple[int, ...] = (), text: str = "",
+        loopback: Loopback | None = None,
+    ) -> None:  # fmt: skip
+        """Note it, on another namespace's loopback if one is given."""
+        self._number += 1
+        note = Note(
+            src=0, kind=kind, incarnation=self._incarnation, number=self._number, local_ns=time.time_ns(),
+            about=0, seq=0, npeers=len(peers), nvalues=len(values), peers=peers, values=values, text=text.encode(),
+        )  # fmt: skip
+        (loopback or self._loopback).send(encode(note))

@@ -1,0 +1,127 @@
+"""The nodes' processes: forked from this warm process into their namespaces, stopped, continued, killed, restarted."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from nodes.shell import NodeConfig, run_node
+from topologies.mininet_network import NamespaceNode
+
+# Makes the configuration of a node, in its process, after the fork: incarnation and schedule depend on the moment.
+Configure = Callable[[], NodeConfig]
+
+_MESSAGE_MAX = 65_536
+
+
+class NodeFailed(RuntimeError):
+    """A node's process ended by itself."""
+
+
+@dataclass(slots=True)
+class Process:
+    """One node process and the agent's end of its control socket."""
+
+    node: str
+    pid: int
+    control: socket.socket
+    paused: bool = False
+
+
+def start(node: NamespaceNode, configure: Configure) -> Process:
+    """Fork a node's process; it reports "ready" on its control socket."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        try:
+            _leave_only(theirs.fileno(), node.namespace)
+            with node.entered():
+                run_node(configure(), theirs)
+        except BaseException as error:
+            theirs.send(json.dumps(["failed", f"{type(error).__name__}: {error}"]).encode())
+            os._exit(1)
+    theirs.close()
+    return Process(node.name, pid, ours)
+
+
+def _leave_only(control: int, namespace: int) -> None:
+    """Close what was inherited from the agent (other nodes' control sockets above all) but the standard streams."""
+    keep = sorted({control, namespace})
+    low = 3
+    for descriptor in keep:
+        os.closerange(low, descriptor)
+        low = descriptor + 1
+    os.closerange(low, os.sysconf("SC_OPEN_MAX"))
+
+
+def receive(process: Process) -> tuple[str, Any]:
+    """The next word from a node."""
+    message = process.control.recv(_MESSAGE_MAX)
+    if not message:
+        _, status = os.waitpid(process.pid, 0)
+        how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
+        raise NodeFailed(f"{process.node} ended by itself with {how}")
+    word, value = json.loads(message)
+    if word == "failed":
+        raise NodeFailed(f"{process.node} failed: {value}")
+    return word, value
+
+
+def expect(process: Process, wanted: str) -> Any:
+    """Wait for a word."""
+    word, value = receive(process)
+    if word != wanted:
+        raise NodeFailed(f"{process.node} said {word!r} instead of {wanted!r}")
+    return value
+
+
+def tell(process: Process, word: str, value: Any = None) -> None:
+    """Send a command; a stopped process reads it when it is continued."""
+    process.control.send(json.dumps([word, value]).encode())
+
+
+def kill(process: Process) -> None:
+    """SIGKILL: the process gets no chance to do anything."""
+    os.kill(process.pid, signal.SIGKILL)
+    os.waitpid(process.pid, 0)
+    process.control.close()
+
+
+def pause(process: Process) -> None:
+    """SIGSTOP: alive, and silent."""
+    os.kill(process.pid, signal.SIGSTOP)
+    process.paused = True
+
+
+def resume(process: Process) -> None:
+    """SIGCONT."""
+    os.kill(process.pid, signal.SIGCONT)
+    process.paused = False
+
+
+def stop(process: Process) -> dict[str, int]:
+    """Ask a node to end; its counters."""
+    tell(process, "stop")
+    counters: dict[str, int] = expect(process, "ended")
+    os.waitpid(process.pid, 0)
+    process.control.close()
+    return counters
+
+
+def wait(processes: Iterable[Process], timeout_s: float) -> None:
+    """Sleep; a node that ends by itself meanwhile is an error at once."""
+    by_socket = {process.control: process for process in processes}
+    readable, _, _ = select.select(list(by_socket), [], [], timeout_s)
+    for control in readable:
+        word, _ = receive(by_socket[control])
+        raise NodeFailed(f"{by_socket[control].node} said {word!r} unasked")

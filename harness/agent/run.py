@@ -1,0 +1,351 @@
+"""One run, from the empty kernel to the closed captures. What it found is left in logs/agent.json."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from harness.agent import injector, processes
+from harness.agent.notes import HarnessNotes
+from harness.agent.recorder import Point, Recorder
+from harness.agent.traffic import Traffic
+from harness.scenario import Scenario, load
+from harness.scenario.faults import (
+    AnyFault,
+    Change,
+    ClockChange,
+    Crash,
+    Heal,
+    LinkState,
+    Partition,
+    Pause,
+    PduFault,
+    Restart,
+    Resume,
+    SlowReader,
+)
+from harness.workload import schedule
+from nodes.clock import Clock
+from nodes.links import Attachment, Loopback
+from nodes.machine import Setting
+from nodes.protocols import protocol
+from nodes.shell import NodeConfig, Submission, next_incarnation
+from nodes.wire.note import NoteKind
+from topologies.mininet_network import CHANNEL, Network, interface_counters
+from topologies.plan import Plan
+from topologies.seeds import seed_for
+
+_SECOND = 1_000_000_000
+_WARM_UP_NS = 2 * _SECOND  # listener reports and the like are over before the run begins
+_BLOCK_MS = 500  # how old a block of a capture ring gets before it is written
+_RING_BYTES = 2 * 1024 * 1024
+_RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
+_FRAME_OVERHEAD = 14 + 12 + 24  # Ethernet, our header, the fixed part of a data PDU
+
+
+class RunFailed(RuntimeError):
+    """The run could not be carried out as the scenario says."""
+
+
+def carry_out(run_dir: Path) -> None:
+    """Do the whole run; its findings, or why it failed, go to logs/agent.json."""
+    findings: dict[str, Any] = {"kernel": platform.release()}
+    try:
+        scenario = load(run_dir / "scenario.toml")
+        _Run(scenario, run_dir, findings).all()
+    except (processes.NodeFailed, RunFailed) as error:
+        findings["failed"] = str(error)
+    partial = run_dir / "logs/agent.json.partial"
+    partial.write_text(json.dumps(findings, sort_keys=True))
+    partial.replace(run_dir / "logs/agent.json")
+
+
+class _Run:
+    def __init__(self, scenario: Scenario, run_dir: Path, findings: dict[str, Any]) -> None:
+        self.scenario = scenario
+        self.plan: Plan = scenario.plan()
+        self.spec = protocol(scenario.protocol)
+        self.run_dir = run_dir
+        self.findings = findings
+        self.schedule = schedule(scenario)
+        self.clocks = {node: Clock() for node in scenario.nodes}
+        self.crashed: set[str] = set()
+        self.processes: dict[str, processes.Process] = {}
+        self.readers: dict[str, tuple[int, int | None]] = {}  # slow readers: delay, buffer
+        self.cut: set[str] = set()  # links that are down
+        self.state = Path("/run/tutti/state") if Path("/run/tutti/run").exists() else run_dir / ".state"
+        self._timeline: list[tuple[int, int, Callable[[], None]]] = []
+        self._order = 0
+        self._progress = os.open(run_dir / "logs/progress", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
+
+    def all(self) -> None:
+        """From here to the end."""
+        self.network = Network(self.plan)
+        self.traffic = Traffic(self.network, self.scenario.seed)
+        # The run begins at a round moment, late enough for everything to be ready: times in captures read easily.
+        self.t0 = -(-(time.time_ns() + _WARM_UP_NS) // _SECOND) * _SECOND
+        self._inject()
+        for impair in self.scenario.impair:
+            self.traffic.impair(impair.on, impair.impairment)
+        recorder = Recorder(self._points(), _BLOCK_MS, _RING_BYTES)
+        self.notes = HarnessNotes(incarnation=1)
+        self._probe()
+        self.state.mkdir(exist_ok=True)
+        for clock in self.scenario.clock:
+            for node in clock.node:
+                self.clocks[node] = Clock(clock.offset_ns, clock.drift_ppb, self.t0)
+        for node in self.scenario.nodes:
+            self._start(node)
+        if time.time_ns() >= self.t0:
+            raise RunFailed("the nodes were not ready when the run was to begin (is the machine overloaded?)")
+        self._enter_faults()
+        self._sleep_until(self.t0)
+        self.notes.send(NoteKind.MARK, text="start")
+        self.findings["impairments"] = self.traffic.settings()
+        quiet = self._until_quiet()
+        self.notes.send(NoteKind.MARK, text="end", values=(int(quiet),))
+        self.findings["quiet"] = quiet
+        self.findings["impairments_at_end"] = self.traffic.settings()
+        self.findings["counters"] = {
+            node: processes.stop(process) for node, process in self.processes.items() if node not in self.crashed
+        }
+        self.findings["interfaces"] = {
+            name: dict(interface_counters(self.network.netlink_of(name)))
+            for name in (*self.plan.hosts, *self.plan.routers)
+        }
+        self.findings["interfaces"]["switches"] = dict(interface_counters(self.network.netlink))
+        self.findings["captures"] = recorder.stop()
+        self.findings["interface_names"] = {
+            name: {str(index): interface for interface, index in self.network.interfaces(name).items()}
+            for name in (*self.plan.hosts, *self.plan.routers)
+        }
+        self.findings["t0_ns"] = self.t0
+        self.findings["ended_ns"] = time.time_ns()
+
+    # setting up
+
+    def _points(self) -> list[Point]:
+        here = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        captures = self.run_dir / "captures"
+        points = [
+            Point(name, "any", self.network.node(name).namespace, str(captures / f"{name}.pcap"))
+            for name in (*self.plan.hosts, *self.plan.routers)
+        ]
+        if self.plan.channel is not None:
+            points.append(Point(CHANNEL, CHANNEL, here, str(captures / "channel.pcap")))
+        self.network.netlink.link("set", index=self.network.netlink.link_lookup(ifname="lo")[0], state="up")
+        points.append(Point("harness", "lo", here, str(captures / "harness.pcap")))
+        return points
+
+    def _probe(self) -> None:
+        """A numbered mark on every loopback that is captured: a capture that was not yet running shows as a hole."""
+        for name in (*self.plan.hosts, *self.plan.routers):
+            with self.network.node(name).entered():
+                loopback = Loopback()
+            self.notes.send(NoteKind.MARK, text=f"probe {name}", loopback=loopback)
+
+    def _inject(self) -> None:
+        rules = injector.rules(self.plan, self.scenario.fault, self.t0, self.scenario.seed)
+        if rules:
+            devices = self.traffic.inject(sorted({rule.port for rule in rules}))
+            injector.start_injector(devices, rules)
+
+    def _start(self, node: str) -> None:
+        process = processes.start(self.network.node(node), lambda: self._config(node))
+        processes.expect(process, "ready")
+        self.processes[node] = process
+        self.crashed.discard(node)
+
+    def _config(self, node: str) -> NodeConfig:
+        number, scenario, plan = int(node[1:]), self.scenario, self.plan
+        members = tuple(range(1, scenario.topology.nodes + 1))
+        state_file = self.state / node
+        payload = getattr(scenario.workload, "payload", 64)
+        slot = 0
+        if plan.channel is not None:
+            slot = plan.channel.slot_ns(_FRAME_OVERHEAD + 8 * len(members) + payload)
+        read_delay, buffer = self.readers.get(
+            node, (scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes)
+        )  # fmt: skip
+        end = plan.interfaces(node)[0]
+        setting = Setting(
+            me=number, members=members, seed=seed_for(scenario.seed, "machine", node),
+            incarnation=next_incarnation(state_file), slot_ns=max(slot, read_delay),
+            buffer_pdus=scenario.node.buffer_pdus, hops={other: plan.hops(number, other) for other in members},
+        )  # fmt: skip
+        attachment = Attachment(
+            transport="udp" if plan.ipv6 else "channel", interface=end.interface, mac=end.mac,
+            addresses={other: plan.address(f"n{other}") for other in members} if plan.ipv6 else {},
+            group=plan.group, buffer_bytes=buffer or _RECEIVE_BUFFER_BYTES,
+            hop_limit=plan.max_hops + 1 if plan.ipv6 else 1,
+        )  # fmt: skip
+        submissions = [Submission(self.t0 + one.at_ns, one.number, one.to, one.data) for one in self.schedule[node]]
+        return NodeConfig(
+            spec=self.spec, options=scenario.options, setting=setting, attachment=attachment, schedule=submissions,
+            clock=self.clocks[node], state_file=state_file, read_delay_ns=read_delay,
+        )  # fmt: skip
+
+    # the timeline
+
+    def _at(self, offset_ns: int, action: Callable[[], None]) -> None:
+        self._order += 1
+        heapq.heappush(self._timeline, (self.t0 + offset_ns, self._order, action))
+
+    def _enter_faults(self) -> None:
+        for fault in self.scenario.fault:
+            if not isinstance(fault, PduFault):
+                self._at(fault.at_ns, lambda fault=fault: self._do(fault))  # type: ignore[misc]
+
+    def _do(self, fault: AnyFault) -> None:
+        """Begin a fault, and enter its end."""
+        now = time.time_ns() - self.t0
+        until = getattr(fault, "for_ns", None)
+
+        def undo(action: Callable[[], None], text: str, nodes: tuple[str, ...] = ()) -> None:
+            def end() -> None:
+                self._fault(text, nodes)
+                action()
+
+            if until is not None:
+                self._at(now + until, end)
+
+        match fault:
+            case Crash():
+                for node in fault.node:
+                    self._fault("crash", (node,))
+                    processes.kill(self.processes.pop(node))
+                    self.crashed.add(node)
+            case Restart():
+                for node in fault.node:
+                    self._fault("restart", (node,))
+                    self._start(node)
+            case Pause():
+                self._fault("pause", fault.node)
+                self._pause(fault.node)
+                undo(lambda: self._resume(fault.node), "resume", fault.node)
+            case Resume():
+                self._fault("resume", fault.node)
+                self._resume(fault.node)
+            case Partition():
+                severed = fault.severed(self.scenario.nodes)
+                self._fault("partition " + " ".join(f"{a}>{b}" for a, b in sorted(severed)), ())
+                self.traffic.partition(severed)
+                undo(lambda: self.traffic.partition(()), "heal partition")
+            case Heal():
+                self._fault("heal", ())
+                self._heal()
+            case LinkState():
+                self._fault(f"link {fault.state} {' '.join(fault.link)}", ())
+                self._link(fault.link, fault.state == "up")
+                undo(lambda: self._link(fault.link, True), f"link up {' '.join(fault.link)}")
+            case Change():
+                before = self.traffic.impair(fault.on, fault.impairment)
+                self._fault(f"impair {' '.join(fault.on)}", ())
+                undo(lambda: self.traffic.restore(before), f"impair ends {' '.join(fault.on)}")
+            case ClockChange():
+                for node in fault.node:
+                    self._fault("clock", (node,))
+                    self._change_clock(node, fault)
+            case SlowReader():
+                self._fault("slow_reader", fault.node)
+                normal = (self.scenario.node.read_delay_ns, self.scenario.node.receive_buffer_bytes)
+                self._slow(fault.node, fault.read_delay_ns, fault.buffer_bytes)
+                undo(
+                    lambda: self._slow(fault.node, normal[0], normal[1] or _RECEIVE_BUFFER_BYTES), "reader", fault.node
+                )
+            case _:
+                raise AssertionError(fault)
+
+    def _fault(self, text: str, nodes: tuple[str, ...]) -> None:
+        self.notes.send(NoteKind.FAULT, peers=tuple(int(node[1:]) for node in nodes), text=text)
+
+    def _pause(self, nodes: tuple[str, ...]) -> None:
+        for node in nodes:
+            if node in self.processes:
+                processes.pause(self.processes[node])
+
+    def _resume(self, nodes: tuple[str, ...]) -> None:
+        for node in nodes:
+            if node in self.processes and self.processes[node].paused:
+                processes.resume(self.processes[node])
+
+    def _link(self, links: tuple[str, ...], up: bool) -> None:
+        for link in links:
+            if up == (link in self.cut):
+                self.traffic.link(link, up)
+                self.cut ^= {link}
+
+    def _heal(self) -> None:
+        self.traffic.partition(())
+        self._link(tuple(sorted(self.cut)), True)
+
+    def _change_clock(self, node: str, fault: ClockChange) -> None:
+        clock, now = self.clocks[node], time.time_ns()
+        offset = fault.offset_ns
+        if fault.step_ns is not None:
+            offset = clock.local(now) - now + fault.step_ns
+        # Ours is changed for a later restart of the node; the node's own copy is told.
+        clock.change(now, offset, fault.drift_ppb)
+        if node in self.processes:
+            value = {"offset_ns": offset, "drift_ppb": fault.drift_ppb}
+            processes.tell(self.processes[node], "clock", value)
+
+    def _slow(self, nodes: tuple[str, ...], read_delay_ns: int, buffer_bytes: int | None) -> None:
+        for node in nodes:
+            self.readers[node] = (read_delay_ns, buffer_bytes)
+            if node in self.processes:
+                value = {"read_delay_ns": read_delay_ns, "buffer_bytes": buffer_bytes}
+                processes.tell(self.processes[node], "reader", value)
+
+    # waiting
+
+    def _sleep_until(self, until_ns: int) -> None:
+        """Sleep, telling every virtual second how far the run is."""
+        while (now := time.time_ns()) < until_ns:
+            self._tell_progress(now)
+            processes.wait(self.processes.values(), (min(until_ns, now + _SECOND) - now) / _SECOND)
+
+    def _tell_progress(self, now: int) -> None:
+        os.pwrite(self._progress, f"{(now - self.t0) / _SECOND:12.1f} s".encode(), 0)
+
+    def _until_quiet(self) -> bool:
+        """Carry out the timeline; then wait until nothing moves any more. False: the limit came first."""
+        limit = self.t0 + self.scenario.limit_ns
+        last = max((one.at_ns for lines in self.schedule.values() for one in lines), default=0)
+        self._at(last, lambda: None)
+        while self._timeline:
+            at, _, action = heapq.heappop(self._timeline)
+            if at > limit:
+                self._sleep_until(limit)
+                return False
+            self._sleep_until(at)
+            action()
+        self._resume(tuple(node for node, process in self.processes.items() if process.paused))
+        if self.scenario.fault:
+            self._heal()
+            self.notes.send(NoteKind.MARK, text="heal")
+        settle = self.scenario.settle_ns
+        if self.spec.heartbeats:  # such a protocol is never silent
+            self._sleep_until(min(limit, time.time_ns() + settle))
+            return time.time_ns() < limit
+        seen, since = self._frames(), time.time_ns()
+        while time.time_ns() < since + settle:
+            if time.time_ns() >= limit:
+                return False
+            self._sleep_until(min(limit, time.time_ns() + settle // 4))
+            frames = self._frames()
+            if frames != seen:
+                seen, since = frames, time.time_ns()
+        return True
+
+    def _frames(self) -> int:
+        """How many frames the switches have taken in so far."""
+        counters = interface_counters(self.network.netlink)
+        ports = {end.interface for switch in self.plan.switches for end in self.plan.interfaces(switch)}
+        return sum(counters[port]["rx_packets"] for port in ports)

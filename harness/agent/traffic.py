@@ -1,0 +1,188 @@
+"""What can be done to the network while it runs: impairments, partitions, links, chosen PDUs.
+
+Filters on the egress of a switch port, in this order:
+
+    1  partition    frames of a source that must not get through are dropped
+    2  pairs        frames of a source with a delay of its own go through a device with that netem
+    3  passed       frames that the injector has put back pass
+    9  injector     all others go to it, if the port has faults of chosen PDUs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from topologies.impairments import Impairment
+from topologies.mininet_network import CHANNEL, Network
+from topologies.netlink import Seeded, read_netem, remove_netem, set_netem
+from topologies.placement import Placement, placements
+from topologies.seeds import seed_for
+
+EGRESS = 0xFFFFFFF3  # of a clsact qdisc
+MARK = 1  # of frames that the injector has put back
+_PARTITION, _PAIRS, _PASSED, _INJECTOR = 1, 2, 3, 9
+_DROP = {"kind": "gact", "action": "drop"}
+_OK = {"kind": "gact", "action": "ok"}
+
+
+def _redirect_to(index: int) -> dict[str, Any]:
+    return {"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": index}
+
+
+def source_keys(mac: str) -> list[str]:
+    """u32 keys for a source MAC address: it stands 8 bytes before the network header, where u32 counts from."""
+    digits = mac.replace(":", "")
+    return [f"0x{digits[:8]}/0xffffffff+-8", f"0x{digits[8:]}0000/0xffff0000+-4"]
+
+
+class Traffic:
+    """The live controls of a network. Everything set is read back from the kernel."""
+
+    def __init__(self, network: Network, run_seed: int) -> None:
+        self._network = network
+        self._seed = run_seed
+        self._changes = 0
+        self._at: dict[str, Placement] = {}
+        self._set: dict[str, Impairment | None] = {}
+        self._severed: set[tuple[str, str]] = set()
+        self._pair_ports: dict[str, str] = {}  # placement name -> device
+        self._injected: set[str] = set()  # ports
+        if network.plan.channel is not None:
+            channel = network.plan.channel
+            queue = Impairment(delay_ns=channel.delay_ns, rate_bps=channel.rate_bps, limit_packets=100_000)
+            set_netem(network.netlink, network.index[CHANNEL], Seeded(queue.settings(), seed_for(run_seed, CHANNEL)))
+
+    # impairments
+
+    def impair(self, on: Iterable[str], impairment: Impairment | None) -> dict[str, Impairment | None]:
+        """Put an impairment (or none) in the place of what was there; what was there, to undo it."""
+        before = {}
+        for word in on:
+            for place in placements(self._network.plan, word):
+                self._at[place.name] = place
+                before[place.name] = self._set.get(place.name)
+                self._put(place, impairment)
+        return before
+
+    def restore(self, before: dict[str, Impairment | None]) -> None:
+        """Undo an `impair`."""
+        for name, impairment in before.items():
+            self._put(self._at[name], impairment)
+
+    def _put(self, place: Placement, impairment: Impairment | None) -> None:
+        self._changes += 1
+        netlink, index = self._interface(place)
+        if impairment is None:
+            if self._set.get(place.name) is not None:
+                remove_netem(netlink, index)
+        else:
+            # A change in the middle of a run starts another series of draws, named by the place and its turn.
+            turn = () if place.name not in self._set else (str(self._changes),)
+            set_netem(netlink, index, Seeded(impairment.settings(), seed_for(self._seed, "netem", place.name, *turn)))
+        self._set[place.name] = impairment
+
+    def _interface(self, place: Placement) -> tuple[Any, int]:
+        if place.source_mac is not None:
+            return self._network.netlink, self._pair_device(place)
+        if place.node in self._network.plan.switches:
+            return self._network.netlink, self._network.index[place.interface]
+        return self._network.netlink_of(place.node), self._network.interfaces(place.node)[place.interface]
+
+    def _pair_device(self, place: Placement) -> int:
+        """The device through which frames of one source go on their way out of a port."""
+        netlink = self._network.netlink
+        if place.name not in self._pair_ports:
+            device = f"p{len(self._pair_ports) + 1}"
+            self._pair_ports[place.name] = device
+            netlink.link("add", kind="ifb", ifname=device, state="up")
+            (index,) = netlink.link_lookup(ifname=device)
+            self._network.index[device] = index
+            assert place.source_mac is not None
+            marked = {"mark_val": MARK, "mark_mask": MARK} if place.interface in self._injected else {}
+            netlink.tc(
+                "add-filter", "u32", self._network.index[place.interface], parent=EGRESS, prio=_PAIRS, target=0,
+                keys=source_keys(place.source_mac), action=_redirect_to(index), **marked,
+            )  # fmt: skip
+        return self._network.index[self._pair_ports[place.name]]
+
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """Every netem of the network, as the kernel has it now."""
+        found = {}
+        for name, place in sorted(self._at.items()):
+            seeded = read_netem(*self._interface(place))
+            if seeded is not None:
+                found[name] = _as_json(seeded)
+        if self._network.plan.channel is not None:
+            seeded = read_netem(self._network.netlink, self._network.index[CHANNEL])
+            assert seeded is not None
+            found[CHANNEL] = _as_json(seeded)
+        return found
+
+    # partitions
+
+    def partition(self, severed: Iterable[tuple[str, str]]) -> None:
+        """From now on nothing gets through from the first to the second of each pair; all else does."""
+        wanted = set(severed)
+        plan, netlink = self._network.plan, self._network.netlink
+        for receiver in sorted({b for _, b in self._severed}):
+            port = self._network.index[plan.port_towards(receiver).interface]
+            netlink.tc("del-filter", index=port, parent=EGRESS, prio=_PARTITION, info=_PARTITION << 16)
+        for sender, receiver in sorted(wanted):
+            port = self._network.index[plan.port_towards(receiver).interface]
+            keys = self._sender_keys(sender, receiver)
+            netlink.tc("add-filter", "u32", port, parent=EGRESS, prio=_PARTITION, target=0, keys=keys, action=_DROP)
+        self._severed = wanted
+
+    def _sender_keys(self, sender: str, receiver: str) -> list[str]:
+        """What tells the frames of a sender at the port of a receiver: behind routers, its IPv6 address."""
+        import ipaddress
+
+        plan = self._network.plan
+        if plan.lan_of(sender) == plan.lan_of(receiver):
+            return source_keys(plan.interfaces(sender)[0].mac)
+        address = ipaddress.IPv6Address(plan.address(sender)).packed
+        return [f"0x{address[at : at + 4].hex()}/0xffffffff+{8 + at}" for at in range(0, 16, 4)]
+
+    # links
+
+    def link(self, name: str, up: bool) -> None:
+        """A cable is pulled, or plugged in: nothing passes, and both ends see no carrier.
+
+        The end taken down is a switch's where there is one: a host or router would forget its addresses."""
+        link = self._network.plan.link(name)
+        ends = [end for end in (link.a, link.b) if end.node in self._network.plan.switches]
+        if ends:
+            index = self._network.index[ends[0].interface]
+            self._network.netlink.link("set", index=index, state="up" if up else "down")
+            return
+        for end in (link.a, link.b):
+            netlink, index = self._network.netlink_of(end.node), self._network.interfaces(end.node)[end.interface]
+            if up:
+                netlink.tc("del", "clsact", index)
+            else:
+                netlink.tc("add", "clsact", index)
+                netlink.tc("add-filter", "matchall", index, parent=EGRESS, prio=_PARTITION, action=_DROP)
+
+    # chosen PDUs
+
+    def inject(self, ports: Iterable[str]) -> dict[str, str]:
+        """Send all frames that leave these ports through a device each, to be called before `impair`."""
+        devices = {}
+        netlink = self._network.netlink
+        for port in ports:
+            device = f"i-{port}"
+            netlink.link("add", kind="dummy", ifname=device, state="up")
+            (index,) = netlink.link_lookup(ifname=device)
+            self._network.index[device] = index
+            at = {"index": self._network.index[port], "parent": EGRESS}
+            netlink.tc("add-filter", "fw", handle=MARK, prio=_PASSED, action=_OK, **at)
+            netlink.tc("add-filter", "matchall", prio=_INJECTOR, action=_redirect_to(index), **at)
+            self._injected.add(port)
+            devices[port] = device
+        return devices
+
+
+def _as_json(seeded: Seeded) -> dict[str, Any]:
+    settings = seeded.settings
+    return {"seed": seeded.seed, **{name: getattr(settings, name) for name in settings.__slots__ if name != "table"}}

@@ -1,0 +1,102 @@
+"""This machine's own kernel, as root, in real time: a second opinion.
+
+The agent runs in namespaces of its own (network, mounts, processes): nothing it makes can be seen outside, and when
+its first process dies, for whatever reason, the kernel takes everything with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.engines.outcome import EngineOptions, MachineLacks, Progress
+from harness.engines.watch import die_with_parent, end, watch
+
+_CLONE_NEWNS, _CLONE_NEWNET, _CLONE_NEWPID = 0x00020000, 0x40000000, 0x20000000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def lacks() -> str:
+    """Why this machine cannot run the live engine, with what mends it; empty if it can."""
+    if os.geteuid() != 0:
+        return "the live engine builds network namespaces: run as root (or use the virtual engine, which needs none)"
+    probe = subprocess.run(
+        [sys.executable, "-m", "harness.engines.live"], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+    )  # fmt: skip
+    return probe.stdout.strip() or probe.stderr.strip()[-300:]
+
+
+def _probe() -> str:
+    """In a throw-away network namespace: can this kernel do what the live engine needs?"""
+    from topologies.impairments import Impairment
+    from topologies.netlink import IPRoute, NetlinkError, Seeded, set_netem
+
+    if _libc.unshare(_CLONE_NEWNET):
+        return f"network namespaces cannot be made here: {os.strerror(ctypes.get_errno())}"
+    netlink = IPRoute()
+    for kind in ("veth", "bridge", "ifb", "dummy"):
+        try:
+            peer = {"peer": {"ifname": "probe-peer"}} if kind == "veth" else {}
+            netlink.link("add", kind=kind, ifname=f"probe-{kind}", **peer)
+        except NetlinkError as error:
+            return f"this kernel has no {kind} devices ({error}); load its module, or use the virtual engine"
+    (index,) = netlink.link_lookup(ifname="probe-veth")
+    try:
+        set_netem(netlink, index, Seeded(Impairment(loss=0.01).settings(), 7))
+    except NetlinkError as error:
+        return (
+            f"this kernel has no netem ({error}): `modprobe sch_netem`, or use the virtual engine, which brings its own"
+        )
+    except RuntimeError:
+        return "this kernel's netem takes no seed (it needs Linux 6.6 or later): use the virtual engine"
+    return ""
+
+
+def run_live(run_dir: Path, options: EngineOptions, progress: Progress) -> dict[str, Any]:
+    """Carry out the run in `run_dir` on this kernel."""
+    reason = lacks()
+    if reason:
+        raise MachineLacks(reason)
+    logs = run_dir / "logs"
+    with (logs / "agent.txt").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "harness.agent", str(run_dir)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            env={
+                "PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+                "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8",
+            },
+            start_new_session=True, preexec_fn=_own_namespaces,
+        )  # fmt: skip
+    try:
+        watch(process, logs, options.stall_s, progress)
+    finally:
+        end(process)
+    return {"version": os.uname().release, "recipe": "", "seccomp": False}
+
+
+def _own_namespaces() -> None:
+    """In the child: be the first process of a process namespace (its end is everybody's), tied to the parent."""
+    die_with_parent()
+    if _libc.unshare(_CLONE_NEWNS | _CLONE_NEWNET | _CLONE_NEWPID):
+        raise OSError(ctypes.get_errno(), "unshare")
+    pid = os.fork()
+    if pid:
+        # Stay as the stand-in that the parent waits for; die with it, and take the namespace's first process along.
+        os.closerange(0, os.sysconf("SC_OPEN_MAX"))
+        _, status = os.waitpid(pid, 0)
+        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+    die_with_parent()
+    private = 0x4000 | 0x40000  # MS_REC | MS_PRIVATE
+    _libc.mount(b"none", b"/", None, ctypes.c_ulong(private), None)
+    for kind, target in ((b"proc", b"/proc"), (b"sysfs", b"/sys")):
+        if _libc.mount(kind, target, kind, ctypes.c_ulong(0), None):
+            raise OSError(ctypes.get_errno(), f"mount {target.decode()}")
+
+
+if __name__ == "__main__":
+    print(_probe())

@@ -1,0 +1,60 @@
+"""Looking after the process that carries out a run: it may end, die, hang, or be outlived by nothing of ours."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from harness.engines.outcome import EngineError, Progress, tail
+
+_POLL_S = 0.02
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+def die_with_parent() -> None:
+    """In a child, before exec: when the parent dies, however it dies, so does this process."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill what still runs."""
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+def watch(process: subprocess.Popen[bytes], logs: Path, stall_s: float, progress: Progress) -> None:
+    """Wait for the agent to finish, as long as its clock makes progress."""
+    seen, since = "", time.monotonic()
+    while True:
+        try:
+            process.wait(_POLL_S)
+            break
+        except subprocess.TimeoutExpired:
+            pass
+        now = read_progress(logs)
+        if now != seen:
+            seen, since = now, time.monotonic()
+            progress(now)
+        elif time.monotonic() - since > stall_s:
+            what = f"the run's clock stood still at {seen or 'the start'} for {stall_s:g} s of wall time; given up."
+            raise EngineError(_with_logs(what, logs))
+    if not (logs / "agent.json").exists():
+        raise EngineError(_with_logs(f"the run died (exit status {process.returncode}) before it was over.", logs))
+
+
+def read_progress(logs: Path) -> str:
+    """The agent's last progress line."""
+    try:
+        return (logs / "progress").read_text(errors="replace").strip()
+    except FileNotFoundError:
+        return ""
+
+
+def _with_logs(what: str, logs: Path) -> str:
+    named = [logs / name for name in ("agent.txt", "kernel.txt") if (logs / name).exists()]
+    return "\n".join([what, *(f"  {path.name} ends:\n{tail(path)}" for path in named)])

@@ -1,0 +1,213 @@
+"""The process around a machine: it owns the sockets, the timer and the local clock, and nothing of the protocol.
+
+One loop: what is due from the schedule, what the network brought, the machine's deadline; then sleep until the next
+of them. The clock is read once per turn (every reading takes virtual time), and the socket is drained before
+anything else is asked of the kernel.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from nodes.clock import Clock
+from nodes.links import Attachment, Loopback, attach
+from nodes.machine import Log, Machine, Output, ProtocolSpec, Received, Send, Setting, Submit, Wake
+from nodes.wire import WireError, decode_untrusted, encode
+from nodes.wire.note import Note, NoteKind
+
+_PR_SET_TIMERSLACK = 29
+_BILLION = 1_000_000_000
+# Turns in a row without sleeping after which a machine is taken for stuck: with a clock that moves only while
+# everybody sleeps, a deadline that never gets past now would hang the run for ever.
+_TURNS_MAX = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One line of a node's workload."""
+
+    at_ns: int  # true time
+    number: int
+    to: tuple[int, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeConfig:
+    """Everything a node process is told before it starts."""
+
+    spec: ProtocolSpec
+    options: Any
+    setting: Setting
+    attachment: Attachment
+    schedule: Sequence[Submission]
+    clock: Clock
+    state_file: Path  # where the incarnation survives a crash
+    read_delay_ns: int = 0
+    faults: dict[str, Any] = field(default_factory=dict)
+
+
+def next_incarnation(path: Path) -> int:
+    """Count this start of the node in stable storage: an incarnation is never used twice."""
+    incarnation = int(path.read_text()) + 1 if path.exists() else 1
+    partial = path.with_suffix(".new")
+    with partial.open("w") as file:
+        file.write(str(incarnation))
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+    return incarnation
+
+
+def run_node(config: NodeConfig, control: socket.socket) -> NoReturn:
+    """A node process from here to its end. `control` brings JSON commands and takes word of what happened."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        Shell(config, control).run()
+    except BaseException as error:
+        traceback.print_exc()
+        sys.stderr.flush()
+        control.send(json.dumps(["failed", f"{type(error).__name__}: {error}"]).encode())
+        os._exit(1)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+class Shell:
+    """One node."""
+
+    def __init__(self, config: NodeConfig, control: socket.socket) -> None:
+        self._config = config
+        self._control = control
+        self._clock = config.clock
+        self._incarnation = config.setting.incarnation
+        self._me = config.setting.me
+        self._link = attach(config.attachment)
+        self._loopback = Loopback()
+        self._machine: Machine = config.spec.make(config.setting, config.options)
+        now = time.time_ns()
+        self._schedule = [one for one in config.schedule if one.at_ns >= now]
+        self._read_delay_ns = config.read_delay_ns
+        self._read_at = 0  # true time before which a slow reader does not read
+        self._next = 0
+        self._stopped = False
+        self._notes = self._sent = self._received = self._malformed = self._not_sent = 0
+
+    def run(self) -> None:
+        """Until the harness says stop."""
+        now = time.time_ns()
+        self._note(Log(NoteKind.READY, values=(now,)), self._clock.local(now))
+        self._carry_out([], self._clock.local(now))
+        self._control.send(json.dumps(["ready", os.getpid()]).encode())
+        link, control = self._link.fileno(), self._control.fileno()
+        turns = 0
+        while not self._stopped:
+            now = time.time_ns()
+            wait_ns = self._due(now)
+            if wait_ns is not None and wait_ns <= 0:
+                turns += 1
+                if turns > _TURNS_MAX:
+                    raise RuntimeError(f"the machine's deadline stays at or before now ({now} ns)")
+                continue
+            turns = 0
+            listen = [control] if self._read_at > now else [link, control]
+            readable, _, _ = select.select(listen, [], [], None if wait_ns is None else wait_ns / _BILLION)
+            if control in readable:
+                self._obey()
+            if link in readable:
+                self._drain()
+        self._end()
+
+    def _due(self, now: int) -> int | None:
+        """Do what is due at true time `now`; how long nothing else will be."""
+        local = self._clock.local(now)
+        while self._next < len(self._schedule) and self._schedule[self._next].at_ns <= now:
+            one = self._schedule[self._next]
+            self._next += 1
+            self._note(Log(NoteKind.SUBMITTED, self._me, one.number, peers=one.to), local)
+            self._carry_out(self._machine.step(Submit(one.number, one.to, one.data), local), local)
+        deadline = self._machine.deadline
+        if deadline is not None and deadline <= local:
+            self._carry_out(self._machine.step(Wake(), local), local)
+            deadline = self._machine.deadline
+        times = [] if deadline is None else [self._clock.true(deadline)]
+        if self._next < len(self._schedule):
+            times.append(self._schedule[self._next].at_ns)
+        if self._read_at > now:
+            times.append(self._read_at)
+        return min(times) - now if times else None
+
+    def _drain(self) -> None:
+        now = time.time_ns()
+        local = self._clock.local(now)
+        while True:
+            data = self._link.receive()
+            if data is None:
+                return
+            self._received += 1
+            try:
+                pdu = decode_untrusted(data)
+            except WireError as error:
+                self._malformed += 1
+                self._note(Log(NoteKind.REFUSED, text=f"malformed: {error}"), local)
+            else:
+                self._carry_out(self._machine.step(Received(pdu), local), local)
+            if self._read_delay_ns:
+                self._read_at = now + self._read_delay_ns
+                return
+
+    def _carry_out(self, outputs: Iterable[Output], local: int) -> None:
+        for output in outputs:
+            if isinstance(output, Send):
+                self._sent += 1
+                self._not_sent += self._link.send(encode(output.pdu), output.to)
+            else:
+                self._note(output, local)
+
+    def _note(self, log: Log, local: int) -> None:
+        self._notes += 1
+        note = Note(
+            src=self._me, kind=log.kind, incarnation=self._incarnation, number=self._notes, local_ns=local,
+            about=log.about, seq=log.seq, npeers=len(log.peers), nvalues=len(log.values),
+            peers=log.peers, values=log.values, text=log.text.encode(),
+        )  # fmt: skip
+        self._loopback.send(encode(note))
+
+    def _obey(self) -> None:
+        word, value = json.loads(self._control.recv(65_536) or b'["stop", null]')
+        now = time.time_ns()
+        if word == "stop":
+            self._stopped = True
+        elif word == "clock":
+            self._clock.change(now, value.get("offset_ns"), value.get("drift_ppb"))
+            offset = self._clock.local(now) - now
+            self._note(Log(NoteKind.CLOCK, values=(offset, self._clock.drift_ppb)), self._clock.local(now))
+            self._carry_out(self._machine.step(Wake(), self._clock.local(now)), self._clock.local(now))
+        elif word == "reader":
+            if value["buffer_bytes"] is not None:
+                self._link.set_buffer(value["buffer_bytes"])
+            self._read_delay_ns = value["read_delay_ns"]
+            self._read_at = now + self._read_delay_ns if self._read_delay_ns else 0
+        else:
+            raise ValueError(f"unknown command {word!r}")
+
+    def _end(self) -> None:
+        now = time.time_ns()
+        counters = {"malformed": self._malformed, "not_sent": self._not_sent, **self._machine.counters()}
+        values = (self._notes + 1, self._sent, self._received, int(self._machine.settled()))
+        self._note(Log(NoteKind.END, values=values), self._clock.local(now))
+        self._control.send(json.dumps(["ended", counters]).encode())

@@ -1,0 +1,140 @@
+"""pyroute2, taught what its netem does not know yet. The only file that imports pyroute2.
+
+pyroute2 0.9 has no seed, no delay table, no Gilbert-Elliott loss and no 64-bit times for netem, and it rounds
+delays to scheduler ticks. Here the whole option block is written in the kernel's own units, and read back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from pyroute2 import IPRoute
+from pyroute2.netlink import nla
+from pyroute2.netlink.exceptions import NetlinkError
+from pyroute2.netlink.rtnl.tcmsg import sched_netem
+
+from topologies.impairments import NetemSettings
+
+__all__ = ["IPRoute", "NetlinkError", "Seeded", "read_netem", "remove_netem", "set_netem"]
+
+_U32_MAX = 2**32 - 1
+_ROOT = 0xFFFFFFFF
+
+
+class _LossModel(nla):  # type: ignore[misc]
+    nla_map = (("NETEM_LOSS_UNSPEC", "none"), ("NETEM_LOSS_GI", "none"), ("NETEM_LOSS_GE", "cdata"))
+
+
+class _Options(nla):  # type: ignore[misc]
+    """struct tc_netem_qopt and its attributes, as in linux/pkt_sched.h."""
+
+    fields = (("latency", "I"), ("limit", "I"), ("loss", "I"), ("gap", "I"), ("duplicate", "I"), ("jitter", "I"))
+    nla_map = (
+        ("TCA_NETEM_UNSPEC", "none"),
+        ("TCA_NETEM_CORR", "cdata"),
+        ("TCA_NETEM_DELAY_DIST", "cdata"),
+        ("TCA_NETEM_REORDER", "cdata"),
+        ("TCA_NETEM_CORRUPT", "cdata"),
+        ("TCA_NETEM_LOSS", "loss_model"),
+        ("TCA_NETEM_RATE", "cdata"),
+        ("TCA_NETEM_ECN", "uint32"),
+        ("TCA_NETEM_RATE64", "uint64"),
+        ("TCA_NETEM_PAD", "none"),
+        ("TCA_NETEM_LATENCY64", "int64"),
+        ("TCA_NETEM_JITTER64", "int64"),
+        ("TCA_NETEM_SLOT", "none"),
+        ("TCA_NETEM_SLOT_DIST", "none"),
+        ("TCA_NETEM_PRNG_SEED", "uint64"),
+    )
+    loss_model = _LossModel
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Seeded:
+    """What is written to, and read from, a netem qdisc."""
+
+    settings: NetemSettings
+    seed: int
+
+
+def _parameters(kwarg: dict[str, Any]) -> dict[str, Any]:
+    settings: NetemSettings = kwarg["netem"].settings
+    attributes: list[tuple[str, Any]] = [
+        ("TCA_NETEM_LATENCY64", settings.latency_ns),
+        ("TCA_NETEM_JITTER64", settings.jitter_ns),
+        ("TCA_NETEM_PRNG_SEED", kwarg["netem"].seed),
+    ]
+    if settings.table:
+        attributes.append(("TCA_NETEM_DELAY_DIST", struct.pack(f"@{len(settings.table)}h", *settings.table)))
+    if settings.gemodel is not None:
+        model = {"attrs": [("NETEM_LOSS_GE", struct.pack("@4I", *settings.gemodel))]}
+        attributes.append(("TCA_NETEM_LOSS", model))
+    if settings.reorder:
+        attributes.append(("TCA_NETEM_REORDER", struct.pack("@2I", settings.reorder, 0)))
+    if settings.corrupt:
+        attributes.append(("TCA_NETEM_CORRUPT", struct.pack("@2I", settings.corrupt, 0)))
+    if settings.rate_bytes_per_s:
+        rate = settings.rate_bytes_per_s
+        attributes.append(("TCA_NETEM_RATE", struct.pack("@IiIi", min(rate, _U32_MAX), 0, 0, 0)))
+        if rate >= _U32_MAX:
+            attributes.append(("TCA_NETEM_RATE64", rate))
+    return {
+        "latency": 0, "limit": settings.limit, "loss": settings.loss, "gap": settings.gap,
+        "duplicate": settings.duplicate, "jitter": 0, "attrs": attributes,
+    }  # fmt: skip
+
+
+sched_netem.options = _Options
+sched_netem.get_parameters = _parameters
+
+
+def set_netem(netlink: IPRoute, interface: int, wanted: Seeded) -> None:
+    """Give an interface a netem root qdisc with exactly these settings, and see in the kernel that it has them."""
+    if read_netem(netlink, interface) is not None:
+        remove_netem(netlink, interface)  # a change would keep what is left out
+    netlink.tc("add", "netem", interface, root=True, handle=0x10000, netem=wanted)
+    found = read_netem(netlink, interface)
+    # The kernel does not give the table of a distribution back.
+    expected = dataclasses.replace(wanted, settings=dataclasses.replace(wanted.settings, table=()))
+    if found != expected:
+        raise RuntimeError(f"netem on interface {interface} did not take effect: asked {expected}, got {found}")
+
+
+def remove_netem(netlink: IPRoute, interface: int) -> None:
+    """Take an interface's root qdisc away."""
+    netlink.tc("del", index=interface, root=True)
+
+
+def read_netem(netlink: IPRoute, interface: int) -> Seeded | None:
+    """The netem that the kernel has for an interface, if its root qdisc is one."""
+    for qdisc in netlink.get_qdiscs(index=interface):
+        if qdisc["index"] == interface and qdisc.get_attr("TCA_KIND") == "netem" and qdisc["parent"] == _ROOT:
+            return _parse(qdisc.get_attr("TCA_OPTIONS"))
+    return None
+
+
+def _words(value: Any, count: int) -> Sequence[int]:
+    return (0,) * count if value is None else struct.unpack_from(f"@{count}I", value)
+
+
+def _parse(options: Any) -> Seeded:
+    model = options.get_attr("TCA_NETEM_LOSS")
+    ge = None if model is None else model.get_attr("NETEM_LOSS_GE")
+    p, r, h, k1 = _words(ge, 4)
+    rate, *_ = _words(options.get_attr("TCA_NETEM_RATE"), 4)
+    settings = NetemSettings(
+        latency_ns=options.get_attr("TCA_NETEM_LATENCY64") or 0,
+        jitter_ns=options.get_attr("TCA_NETEM_JITTER64") or 0,
+        limit=options["limit"],
+        loss=options["loss"],
+        gemodel=None if ge is None else (p, r, h, k1),
+        duplicate=options["duplicate"],
+        gap=options["gap"],
+        reorder=_words(options.get_attr("TCA_NETEM_REORDER"), 2)[0],
+        corrupt=_words(options.get_attr("TCA_NETEM_CORRUPT"), 2)[0],
+        rate_bytes_per_s=options.get_attr("TCA_NETEM_RATE64") or rate,
+    )
+    return Seeded(settings, options.get_attr("TCA_NETEM_PRNG_SEED") or 0)
