@@ -41,6 +41,9 @@ class Transmission:
     frame: int
     about: int = 0  # the message that the PDU carries or is about, as far as its type says: origin ...
     seq: int = 0  # ... and number
+    entries: int = 0  # of its tag: CB entries of delta, s-records of cmd
+    vector: tuple[int, ...] = ()  # V of cmd
+    digest: int = 0  # him: the first bytes of the hash of what its sender holds; 0: it holds nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,14 @@ from typing import Any
 from captures.unwrap import ETHERNET, LINUX_SLL2
 from captures.walk import RECORD_HEADER, Order
 from nodes.wire import ETHERTYPE, UDP_PORT, Pdu, PduType, encode
-from nodes.wire.table import Bytes, Flags, Members, Of, Records, SInt, SumOf, UInt, Vector
+from nodes.wire.table import Bytes, Flags, Members, Of, Proto, Records, SInt, SumOf, UInt, Vector
 
 LITTLE_NS = Order("<", 1_000_000_000)
 _MAC = bytes.fromhex("020000000001")
 _GROUP = bytes.fromhex("333300000001")
 _IP = bytes.fromhex("fd000000000000000000000000000001"), bytes.fromhex("ff150000000000000000000000000001")
 SHORTEST_ETHERNET = 60
+_LETTERS = 'az 09"\\<Δε€😀'
 
 
 # PDUs.
@@ -52,7 +53,9 @@ def random_pdu(row: PduType, rng: random.Random, *, most: int = 6, payload: int 
         elif isinstance(kind, Bytes):
             values[field.name] = rng.randbytes(kind.size)
         else:
-            values[field.name] = rng.randbytes(rng.randint(0, payload))
+            length = rng.randint(0, payload)
+            text = row.proto is Proto.NOTE
+            values[field.name] = "".join(rng.choices(_LETTERS, k=length)).encode() if text else rng.randbytes(length)
     return row.cls(**values)
 
 

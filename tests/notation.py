@@ -13,7 +13,8 @@
     x3 r3       the harness crashes node 3; restarts it (its next incarnation)
     l3          node 3 leaves by itself
     cut3 join3  the harness takes node 3's link down and up again
-    n1>DATA/1a  a frame him.DATA of source 1 about a leaves node 1; n1<ANSWER/2a enters it; n1<delta.DATA/2a
+    n1>DATA/1a  a frame him.DATA of source 1 about a leaves node 1; n2<DATA/1a enters node 2; n1<delta.DATA/2a;
+                n1>DATA/1a#7 says that its sender holds what has hash 7
     @7.5        it is now 7.5 ms; 2@7.5 node 2's clock shows 7.5 ms now and runs on from there
     start heal end limit     marks of the harness: end is quiet, limit is not
     fault3      the harness does something to node 3
@@ -34,7 +35,7 @@ UNIT_NS = 1_000_000
 
 _ABOUT = {"^": NoteKind.ACCEPTED, "~": NoteKind.PREACKED, "=": NoteKind.CONFIRMED, "-": NoteKind.DELIVERED}
 _TOKEN = re.compile(r"(?P<node>\d+)(?P<sign>[-+&^~=\[!$@%/])(?P<rest>.*)")
-_FRAME = re.compile(r"n(?P<node>\d+)(?P<way>[<>])(?P<title>[\w.]+)/(?P<src>\d+)(?P<name>[a-z]?)")
+_FRAME = re.compile(r"n(?P<node>\d+)(?P<way>[<>])(?P<title>[\w.]+)/(?P<src>\d+)(?P<name>[a-z]?)(?P<hash>#\d+)?")
 _HARNESS = re.compile(r"(?P<what>x|r|l|cut|join|fault)(?P<node>\d+)")
 _MARKS = {"start": "start", "heal": "heal", "end": "end quiet", "limit": "end limit"}
 
@@ -88,7 +89,18 @@ class _Writer:
             title = match["title"] if "." in match["title"] else f"him.{match['title']}"
             about = self.names.get(match["name"], (0, 0))
             self.transmissions.append(
-                Transmission(self.now, at, way, int(match["src"]), title, 100, f"{at}.pcap", frame, *about)
+                Transmission(
+                    self.now,
+                    at,
+                    way,
+                    int(match["src"]),
+                    title,
+                    100,
+                    f"{at}.pcap",
+                    frame,
+                    *about,
+                    digest=int((match["hash"] or "#0")[1:]),
+                )
             )
         elif match := _TOKEN.fullmatch(token):
             if self.at_node(int(match["node"]), match["sign"], match["rest"]):
@@ -120,7 +132,7 @@ class _Writer:
         elif sign in _ABOUT:
             names, _, value = rest.partition("#")
             for name in names:
-                values = (int(value),) if value else ()
+                values = (0, int(value)) if value else ()
                 self.note(node, _ABOUT[sign], self.names.get(name, (9, ord(name))), values=values)
                 self.now += UNIT_NS
             self.now -= UNIT_NS

@@ -51,6 +51,9 @@ CASES = [
     ("PROGRESS", "1+a>2 2-a heal 1+b>2 hole end", UNKNOWN),
     ("PROGRESS", "1+a>2 2-a heal 1+b>2 x2 end", PASS),
     ("PROGRESS", "heal 1+b>2,3 2-b end", FAIL),  # 3 is stuck
+    ("PROGRESS", "1+a>2 fault1 1+b>2 2-b heal end", PASS),  # nothing after the heal: since the last fault, then
+    ("PROGRESS", "1+a>2 2-a fault1 1+b>2 heal end", FAIL),
+    ("PROGRESS", "1&a>2 fault1 heal end", FAIL),
     ("PROGRESS", "1+a>2,3 2-a 3-a end", PASS),  # nothing was broken: the whole run counts
 ]
 

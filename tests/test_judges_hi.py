@@ -40,6 +40,9 @@ CASES = [
     ("HI-4", "1+a 1-a#5 2-a#5", PASS),
     ("HI-4", "1+a 1-a#5 2-a#6", FAIL),
     ("HI-4", "1+a 1-a 2-a", UNKNOWN),
+    ("HI-4", "1+a 1-a 2-a n1>DATA/1a#5 n2>QUERY/2a#5", PASS),
+    ("HI-4", "1+a 1-a 2-a n1>DATA/1a#5 n2>QUERY/2a#6", FAIL),
+    ("HI-4", "1+a 1-a n1>DATA/1a#5 n2>ANSWER/2a#0", PASS),  # it holds nothing
     ("HI-4", "1+a 1-a#5 2-a#5 hole", UNKNOWN),
     # HI-5
     ("HI-5", "x3 1[1,2", PASS),
@@ -73,7 +76,8 @@ COUNTS = [
     ("HI-6", f"{_MULTICAST} {_TESTS} 1$a", PASS),
     ("HI-6", f"{_MULTICAST} {_TESTS} n2>ANSWER/2a n1<ANSWER/2a 1$a", FAIL),
     ("HI-6", f"{_MULTICAST} {_TESTS} hole 1$a", UNKNOWN),
-    ("HI-6", f"{_MULTICAST} 1$a".replace("n2<DATA/1a", ""), UNKNOWN),  # a copy was lost
+    ("HI-6", f"{_MULTICAST} 1$a".replace("n2<DATA/1a", ""), PASS),  # a copy was lost: nothing is claimed
+    ("HI-6", "1+a 1-a 2-a 3-a 1$a", UNKNOWN),
     ("HI-7", f"{_MULTICAST} {_TESTS} 1$a", PASS),
     ("HI-7", f"{_MULTICAST} {_TESTS} n1>END/1a n2<END/1a n3<END/1a 1$a", PASS),  # END comes on top
     ("HI-7", f"{_MULTICAST} {_TESTS} n2>QUERY/2a n3<QUERY/2a 1$a", FAIL),

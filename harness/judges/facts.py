@@ -148,7 +148,7 @@ class Facts:
             if word == "heal":
                 self.heal = event
             elif word == "end":
-                self.end = rest or "limit"
+                self.end = "quiet" if rest == "quiet" or event.values[:1] == (1,) else "limit"
         elif event.kind is NoteKind.FAULT:
             self.faults.append(event)
             if word == "crash":

@@ -6,6 +6,7 @@ peers the suspects.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -49,6 +50,11 @@ def _messages(facts: Facts) -> list[_Message]:
     return sorted(messages, key=lambda one: one.sending.time_ns)
 
 
+def _hash(delivery: Event) -> int:
+    """What was delivered, 0 if it does not say."""
+    return delivery.values[1] if len(delivery.values) > 1 else 0
+
+
 def _name(one: _Message) -> str:
     return name_of(one.sending.about, one.sending.seq)
 
@@ -84,7 +90,7 @@ def success_is_true(facts: Facts) -> Finding:
                     (one.result, delivery), (one.sending,),
                 )  # fmt: skip
             own = one.deliveries.get(one.sending.node)
-            if own is not None and own.values[:1] != delivery.values[:1]:
+            if own is not None and _hash(own) != _hash(delivery):
                 return Broken(
                     f"n{one.sending.node} was told SUCCESS of {_name(one)}, but n{member} holds other bytes",
                     (one.result, own, delivery), (one.sending,),
@@ -161,17 +167,33 @@ def same_bytes(facts: Facts) -> Finding:
     hashed = False
     for row, message in enumerate(facts.d_message.tolist()):
         event = facts.delivery(row)
-        hashed = hashed or bool(event.values)
+        hashed = hashed or _hash(event) != 0
         other = first.setdefault(message, event)
-        if other.values[:1] != event.values[:1]:
+        if _hash(other) != _hash(event):
             return Broken(
                 f"n{other.node} and n{event.node} delivered different bytes as {facts.name(message)}",
                 (other, event),
                 facts.sending(message),
             )
-    if not hashed and len(facts.d_message):
-        return Undecided("deliveries carry no hash")
+    held: dict[tuple[int, int], Transmission] = {}  # message -> a frame whose sender says what it holds
+    for frame in facts.history.transmissions:
+        if frame.digest and frame.direction == "out" and frame.at == f"n{frame.src}":
+            said = held.setdefault((frame.about, frame.seq), frame)
+            if said.digest != frame.digest:
+                return _different(facts, said, frame)
+    if not hashed and not held and len(facts.d_message):
+        return Undecided("neither deliveries nor packets carry a hash")
     return Holds(f"{len(first)} messages were delivered with the same hash everywhere")
+
+
+def _different(facts: Facts, one: Transmission, other: Transmission) -> Broken:
+    key = (one.about, one.seq)
+    events = [facts.delivery(row) for row, message in enumerate(facts.d_message.tolist()) if facts.keys[message] == key]
+    return Broken(
+        f"n{one.src} and n{other.src} hold different bytes as {name_of(*key)} "
+        f"({one.capture} #{one.frame}, {other.capture} #{other.frame})",
+        tuple(event for event in events if event.node in (one.src, other.src)),
+    )
 
 
 @judge_of("HI-5", "accuracy: a node that is up and reachable is never disjoined")
@@ -179,7 +201,8 @@ def accurate(facts: Facts) -> Finding:
     troubled: dict[int, Event] = {}  # node -> its first fault; what befalls no node in particular befalls all
     everybody = facts.history.nodes
     for fault in facts.faults:
-        for node in fault.peers or everybody:
+        named = tuple(int(number) for number in re.findall(r"\bn(\d+)\b", fault.text))
+        for node in fault.peers or named or everybody:
             troubled.setdefault(node, fault)
     for life in facts.lives:
         before = set(everybody)
@@ -233,10 +256,16 @@ def no_implosion(facts: Facts) -> Finding:
                 f"n{one.sending.node} received {len(mine)} packets for {_name(one)}, more than {most}: {where}",
                 (one.sending,),
             )
-    return Holds(f"{seen} loss-free messages, at most {most} packets received by their senders") if seen else _NONE
+    return (
+        Holds(f"{seen} loss-free messages, at most {most} packets received by their senders") if seen else _none(facts)
+    )
 
 
-_NONE = Undecided("no message went through without loss, seen at every node")
+def _none(facts: Facts) -> Finding:
+    """No message to count packets of: a claim about loss-free messages then holds, if their packets were looked at."""
+    if any(frame.title in _PACKETS for frame in facts.history.transmissions) or not len(facts.s_message):
+        return Holds("no message went through without loss: nothing is claimed")
+    return Undecided("no capture shows the packets")
 
 
 @judge_of("HI-7", "cost: a loss-free message in a ring of n takes exactly 2n+1 packets (END apart)")
@@ -255,4 +284,4 @@ def costs(facts: Facts) -> Finding:
             counts = Counter(frame.title for frame in out)
             shown = ", ".join(f"{count} {title}" for title, count in sorted(counts.items()))
             return Broken(f"{_name(one)} took {len(out)} packets, not {due}: {shown}", (one.sending,), by_absence=True)
-    return Holds(f"{seen} loss-free messages took 2n+1 packets each") if seen else _NONE
+    return Holds(f"{seen} loss-free messages took 2n+1 packets each") if seen else _none(facts)

@@ -13,10 +13,14 @@ def progress(facts: Facts) -> Finding:
 
 
 def _goes_on(facts: Facts) -> Finding:
-    since = facts.heal.time_ns if facts.heal is not None else 0
-    submitted = [event for event in facts.submitted if event.time_ns >= since and not facts.down(event.node)]
+    since = _mended_ns(facts)
+    last = {life.node: life.incarnation for life in facts.lives if life.up}
+    submitted = [event for event in facts.submitted if last.get(event.node) == event.incarnation]
     refused = {
-        (event.node, event.incarnation, value) for event in facts.refused if not event.about for value in event.values
+        (event.node, event.incarnation, value)
+        for event in facts.refused
+        if event.about in (0, event.node)
+        for value in (*event.values, event.seq)
     }
     sent = {
         (event.node, event.incarnation, event.values[0]): event
@@ -33,7 +37,7 @@ def _goes_on(facts: Facts) -> Finding:
             if key in refused:
                 continue
             return Broken(f"n{event.node} never sent its submission {event.seq}", (event,), by_absence=True)
-        for node in sending.peers:
+        for node in sending.peers if event.time_ns >= since else ():
             if facts.down(node):
                 continue
             wanted.setdefault(node, sending)
@@ -47,5 +51,14 @@ def _goes_on(facts: Facts) -> Finding:
                 (sending,),
                 by_absence=True,
             )
-    when = "after the heal" if facts.heal is not None else "in the run"
-    return Holds(f"{len(submitted)} submissions {when} were sent, and {len(wanted)} destinations delivered")
+    return Holds(f"all {len(submitted)} submissions were sent, and {len(wanted)} destinations delivered of the last")
+
+
+def _mended_ns(facts: Facts) -> int:
+    """From when on nothing was wrong any more: the heal, or the last fault if nothing was submitted after the heal."""
+    if facts.heal is None:
+        return 0
+    if any(event.time_ns >= facts.heal.time_ns for event in facts.submitted):
+        return facts.heal.time_ns
+    lasting = [fault.time_ns for fault in facts.faults if " towards " not in fault.text]  # not those of single PDUs
+    return max(lasting, default=0)

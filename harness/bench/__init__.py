@@ -1,0 +1,1 @@
+"""Benchmarks of the parts, as `tutti bench` runs them."""
