@@ -15,7 +15,6 @@ import signal
 import socket
 import sys
 import time
-import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,15 +72,9 @@ def next_incarnation(path: Path) -> int:
 
 def run_node(config: NodeConfig, control: socket.socket) -> NoReturn:
     """A node process from here to its end. `control` brings JSON commands and takes word of what happened."""
-    try:
-        ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        Shell(config, control).run()
-    except BaseException as error:
-        traceback.print_exc()
-        sys.stderr.flush()
-        control.send(json.dumps(["failed", f"{type(error).__name__}: {error}"]).encode())
-        os._exit(1)
+    ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Shell(config, control).run()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)

@@ -1,24 +1,37 @@
-"""pyroute2, taught what its netem does not know yet. The only file that imports pyroute2.
+"""pyroute2, taught what its netem and its u32 filter do not know yet. The only file that imports pyroute2.
 
 pyroute2 0.9 has no seed, no delay table, no Gilbert-Elliott loss and no 64-bit times for netem, and it rounds
-delays to scheduler ticks. Here the whole option block is written in the kernel's own units, and read back.
+delays to scheduler ticks. Here the whole option block is written in the kernel's own units, and read back. Its u32
+filter cannot look before the network header, where the MAC addresses are.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyroute2 import IPRoute
 from pyroute2.netlink import nla
 from pyroute2.netlink.exceptions import NetlinkError
-from pyroute2.netlink.rtnl.tcmsg import sched_netem
+from pyroute2.netlink.rtnl.tcmsg import cls_u32, sched_netem
+from pyroute2.netlink.rtnl.tcmsg.common_act import get_tca_action, tca_act_prio
 
 from topologies.impairments import NetemSettings
 
-__all__ = ["IPRoute", "NetlinkError", "Seeded", "read_netem", "remove_netem", "set_netem"]
+__all__ = [
+    "IPRoute",
+    "NetlinkError",
+    "Seeded",
+    "add_source_filter",
+    "address_keys",
+    "mac_keys",
+    "read_netem",
+    "remove_netem",
+    "set_netem",
+]
 
 _U32_MAX = 2**32 - 1
 _ROOT = 0xFFFFFFFF
@@ -138,3 +151,72 @@ def _parse(options: Any) -> Seeded:
         rate_bytes_per_s=options.get_attr("TCA_NETEM_RATE64") or rate,
     )
     return Seeded(settings, options.get_attr("TCA_NETEM_PRNG_SEED") or 0)
+
+
+class _U32Options(nla):  # type: ignore[misc]
+    """linux/pkt_cls.h, the few attributes that we use."""
+
+    nla_map = (
+        ("TCA_U32_UNSPEC", "none"),
+        ("TCA_U32_CLASSID", "uint32"),
+        ("TCA_U32_HASH", "uint32"),
+        ("TCA_U32_LINK", "uint32"),
+        ("TCA_U32_DIVISOR", "uint32"),
+        ("TCA_U32_SEL", "cdata"),
+        ("TCA_U32_POLICE", "cdata"),
+        ("TCA_U32_ACT", "tca_act_prio"),
+        ("TCA_U32_INDEV", "cdata"),
+        ("TCA_U32_PCNT", "cdata"),
+        ("TCA_U32_MARK", "cdata"),
+    )
+    tca_act_prio = tca_act_prio
+
+
+_U32_TERMINAL = 1
+_ETH_P_ALL = 3
+
+# A 32-bit word at an offset from the network header: (offset, value, mask).
+Key = tuple[int, int, int]
+
+
+def _u32_parameters(kwarg: dict[str, Any]) -> dict[str, Any]:
+    keys: Sequence[Key] = kwarg["keys"]
+    selector = struct.pack("@BBBxHHhhI", _U32_TERMINAL, 0, len(keys), 0, 0, 0, 0, 0)
+    for offset, value, mask in keys:
+        selector += struct.pack("!II", mask, value) + struct.pack("@ii", offset, 0)
+    attributes = [("TCA_U32_CLASSID", 0), ("TCA_U32_SEL", selector), ("TCA_U32_ACT", get_tca_action(kwarg))]
+    if kwarg.get("mark"):
+        attributes.append(("TCA_U32_MARK", struct.pack("@III", kwarg["mark"], kwarg["mark"], 0)))
+    return {"attrs": attributes}
+
+
+cls_u32.options = _U32Options
+cls_u32.get_parameters = _u32_parameters
+
+
+def mac_keys(mac: str) -> list[Key]:
+    """A source MAC address: it stands 8 bytes before the network header."""
+    digits = mac.replace(":", "")
+    return [(-8, int(digits[:8], 16), 0xFFFFFFFF), (-4, int(digits[8:], 16) << 16, 0xFFFF0000)]
+
+
+def address_keys(address: str) -> list[Key]:
+    """A source address in an IPv6 header."""
+    packed = ipaddress.IPv6Address(address).packed
+    return [(8 + at, int.from_bytes(packed[at : at + 4], "big"), 0xFFFFFFFF) for at in range(0, 16, 4)]
+
+
+def add_source_filter(
+    netlink: IPRoute,
+    interface: int,
+    parent: int,
+    priority: int,
+    keys: Iterable[Key],
+    action: dict[str, Any],
+    mark: int = 0,
+) -> None:
+    """Do `action` with packets that match the keys (and have the mark)."""
+    netlink.tc(
+        "add-filter", "u32", interface, parent=parent, prio=priority, protocol=_ETH_P_ALL, keys=list(keys), action=action,
+        mark=mark,
+    )  # fmt: skip

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
 import signal
 import socket
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from nodes.shell import NodeConfig, run_node
 from topologies.mininet_network import NamespaceNode
@@ -43,15 +45,24 @@ def start(node: NamespaceNode, configure: Configure) -> Process:
     pid = os.fork()
     if pid == 0:
         ours.close()
-        try:
-            _leave_only(theirs.fileno(), node.namespace)
-            with node.entered():
-                run_node(configure(), theirs)
-        except BaseException as error:
-            theirs.send(json.dumps(["failed", f"{type(error).__name__}: {error}"]).encode())
-            os._exit(1)
+        _become(node, configure, theirs)
     theirs.close()
     return Process(node.name, pid, ours)
+
+
+def _become(node: NamespaceNode, configure: Configure, control: socket.socket) -> NoReturn:
+    """In the child: never come back, whatever happens."""
+    try:
+        _leave_only(control.fileno(), node.namespace)
+        with node.entered():
+            run_node(configure(), control)
+    except BaseException as error:
+        traceback.print_exc()
+        sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            control.send(json.dumps(["failed", f"{type(error).__name__}: {error}"]).encode())
+    finally:
+        os._exit(1)
 
 
 def _leave_only(control: int, namespace: int) -> None:

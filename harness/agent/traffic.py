@@ -15,7 +15,16 @@ from typing import Any
 
 from topologies.impairments import Impairment
 from topologies.mininet_network import CHANNEL, Network
-from topologies.netlink import Seeded, read_netem, remove_netem, set_netem
+from topologies.netlink import (
+    Key,
+    Seeded,
+    add_source_filter,
+    address_keys,
+    mac_keys,
+    read_netem,
+    remove_netem,
+    set_netem,
+)
 from topologies.placement import Placement, placements
 from topologies.seeds import seed_for
 
@@ -28,12 +37,6 @@ _OK = {"kind": "gact", "action": "ok"}
 
 def _redirect_to(index: int) -> dict[str, Any]:
     return {"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": index}
-
-
-def source_keys(mac: str) -> list[str]:
-    """u32 keys for a source MAC address: it stands 8 bytes before the network header, where u32 counts from."""
-    digits = mac.replace(":", "")
-    return [f"0x{digits[:8]}/0xffffffff+-8", f"0x{digits[8:]}0000/0xffff0000+-4"]
 
 
 class Traffic:
@@ -99,10 +102,9 @@ class Traffic:
             (index,) = netlink.link_lookup(ifname=device)
             self._network.index[device] = index
             assert place.source_mac is not None
-            marked = {"mark_val": MARK, "mark_mask": MARK} if place.interface in self._injected else {}
-            netlink.tc(
-                "add-filter", "u32", self._network.index[place.interface], parent=EGRESS, prio=_PAIRS, target=0,
-                keys=source_keys(place.source_mac), action=_redirect_to(index), **marked,
+            add_source_filter(
+                netlink, self._network.index[place.interface], EGRESS, _PAIRS, mac_keys(place.source_mac),
+                _redirect_to(index), MARK if place.interface in self._injected else 0,
             )  # fmt: skip
         return self._network.index[self._pair_ports[place.name]]
 
@@ -131,18 +133,15 @@ class Traffic:
         for sender, receiver in sorted(wanted):
             port = self._network.index[plan.port_towards(receiver).interface]
             keys = self._sender_keys(sender, receiver)
-            netlink.tc("add-filter", "u32", port, parent=EGRESS, prio=_PARTITION, target=0, keys=keys, action=_DROP)
+            add_source_filter(netlink, port, EGRESS, _PARTITION, keys, _DROP)
         self._severed = wanted
 
-    def _sender_keys(self, sender: str, receiver: str) -> list[str]:
+    def _sender_keys(self, sender: str, receiver: str) -> list[Key]:
         """What tells the frames of a sender at the port of a receiver: behind routers, its IPv6 address."""
-        import ipaddress
-
         plan = self._network.plan
         if plan.lan_of(sender) == plan.lan_of(receiver):
-            return source_keys(plan.interfaces(sender)[0].mac)
-        address = ipaddress.IPv6Address(plan.address(sender)).packed
-        return [f"0x{address[at : at + 4].hex()}/0xffffffff+{8 + at}" for at in range(0, 16, 4)]
+            return mac_keys(plan.interfaces(sender)[0].mac)
+        return address_keys(plan.address(sender))
 
     # links
 
