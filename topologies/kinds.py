@@ -1,13 +1,4 @@
-"""The kinds of network, each from its few sizes to a complete plan.
-
-    one_channel  every host on one shared medium: one order for all, the sender included (papers 000 and 001)
-    lan          every host on one switch
-    mesh         a lan on which impairments may differ from pair to pair ("n1>n2")
-    star         a LAN for each host, one router between them
-    line         a chain of routers with a LAN each (sizes: routers)
-    ring         a ring of routers with a LAN each (routers)
-    tree         a tree of routers, LANs at its leaves (arity, depth)
-    two_sites    two LANs, a router each, one long cable between the routers, "r1-r2" (first_site)
+"""The kinds of network, each from its few sizes to a complete plan (KINDS, at the end, says which there are).
 
 Hosts are dealt out to the LANs in turn: n1 to s1, n2 to s2, and so on, so that a new host changes nobody's place;
 only two_sites can be told to take its first hosts to the first site. A LAN without hosts is not built.
@@ -95,6 +86,7 @@ class Kind:
     """A kind of network: the sizes it has, with smallest, usual and largest value (usual None: may be left out)."""
 
     name: str
+    meaning: str
     shape: Callable[[int, Mapping[str, int]], _Shape]
     sizes: Mapping[str, tuple[int, int | None, int]]
     fewest_nodes: int = 1
@@ -103,14 +95,20 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("one_channel", _one_lan, {}),
-        Kind("lan", _one_lan, {}),
-        Kind("star", _star, {}),
-        Kind("line", _line, {"routers": (1, 3, 254)}),  # hop limits end at 255
-        Kind("ring", _ring, {"routers": (3, 4, 254)}),
-        Kind("tree", _tree, {"arity": (1, 2, 31), "depth": (0, 2, 8)}),
-        Kind("mesh", _one_lan, {}),
-        Kind("two_sites", _two_sites, {"first_site": (1, None, MAX_HOSTS)}, 2),
+        Kind("one_channel", "every host on one shared medium: one order for all, the sender included", _one_lan, {}),
+        Kind("lan", "every host on one switch", _one_lan, {}),
+        Kind("star", "a LAN for each host, one router between them", _star, {}),
+        Kind("line", "a chain of routers with a LAN each", _line, {"routers": (1, 3, 254)}),  # hop limits end at 255
+        Kind("ring", "a ring of routers with a LAN each", _ring, {"routers": (3, 4, 254)}),
+        Kind("tree", "a tree of routers, LANs at its leaves", _tree, {"arity": (1, 2, 31), "depth": (0, 2, 8)}),
+        Kind("mesh", 'a lan on which impairments may differ from pair to pair, "n1>n2"', _one_lan, {}),
+        Kind(
+            "two_sites",
+            'two LANs, a router each, one long cable between the routers, "r1-r2"',
+            _two_sites,
+            {"first_site": (1, None, MAX_HOSTS)},
+            2,
+        ),
     )
 }
 

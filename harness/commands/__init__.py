@@ -1,0 +1,1 @@
+"""The commands that are about tutti itself; those about runs live with what they run."""

@@ -1,0 +1,45 @@
+"""`tutti validate`: everything that is wrong with scenarios, without running them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from harness.scenario import Scenario, ScenarioError, dump, identity, load
+from harness.scenario.find import find
+
+
+def validate_command(arguments: argparse.Namespace) -> int:
+    """Check each scenario; 64 if any is refused."""
+    results: list[dict[str, Any]] = []
+    for word in arguments.scenario:
+        try:
+            scenario = load(find(word), settings=arguments.settings, seed=arguments.seed, engine=arguments.engine)
+        except ScenarioError as error:
+            problems = [{"place": one.place, "line": one.line, "reason": one.reason} for one in error.problems]
+            results.append({"scenario": word, "valid": False, "problems": problems})
+            if not arguments.json:
+                sys.stderr.write(f"{error}\n")
+            continue
+        results.append({"scenario": word, "valid": True, "identity": identity(scenario), "problems": []})
+        if arguments.resolved:
+            results[-1]["resolved"] = dump(scenario)
+        if not arguments.json:
+            print(dump(scenario) if arguments.resolved else f"{word}: {describe(scenario)}")
+    if arguments.json:
+        print(json.dumps(results, indent=1, ensure_ascii=False))
+    return 0 if all(result["valid"] for result in results) else 64
+
+
+def describe(scenario: Scenario) -> str:
+    """A valid scenario in one line."""
+    topology = scenario.topology
+    parts = [f"{scenario.protocol} on a {topology.kind} of {topology.nodes} node{'s' if topology.nodes > 1 else ''}"]
+    if scenario.workload is not None:
+        parts.append(scenario.workload.KIND)
+    for name, tables in (("impairment", scenario.impair), ("fault", scenario.fault), ("expectation", scenario.expect)):
+        if tables:
+            parts.append(f"{len(tables)} {name}{'s' if len(tables) > 1 else ''}")
+    return f"valid: {', '.join(parts)}"
