@@ -39,14 +39,15 @@ def file_holes(audits: Iterable[tuple[str, Audit]]) -> list[Hole]:
 def counter_holes(audits: Mapping[str, Audit], counters: Mapping[str, Mapping[str, Any]]) -> list[Hole]:
     """What the capturing side counted against what is there. `counters` is "captures" of the manifest."""
     holes = []
-    for name, counted in sorted(counters.items()):
+    for point, counted in sorted(counters.items()):
+        name = f"{point.removesuffix('.pcap')}.pcap"
         audit = audits.get(name)
         if audit is None:
             holes.append(Hole(name, "the manifest names this capture, and it is not there"))
             continue
-        for what in ("dropped", "if_dropped"):
-            if counted.get(what):
-                holes.append(Hole(name, f"{counted[what]} frames {what.replace('if_', 'by the interface ')}"))
+        for key, what in (("dropped", "dropped"), ("if_dropped", "dropped by the interface")):
+            if counted.get(key):
+                holes.append(Hole(name, f"{counted[key]} frames {what}"))
         written = counted.get("written")
         if written is not None and written != audit.frames:
             holes.append(Hole(name, f"{audit.frames} of {written} frames are there"))

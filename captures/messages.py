@@ -62,15 +62,6 @@ def _with_destinations(title: str) -> tuple[tuple[str, ...], Names]:
     return (seq, dst), names
 
 
-def _in_incarnation(title: str, seq: str) -> tuple[tuple[str, ...], Names]:
-    """Numbers that begin again with each incarnation of the sender."""
-    incarnation, number = column(title, "incarnation"), column(title, seq)
-    return (incarnation, number), lambda table: (
-        ints(table, "src"),
-        ints(table, incarnation) << 32 | ints(table, number),
-    )
-
-
 def _cluster(title: str) -> tuple[tuple[str, ...], Names]:
     """TO: the sender's incarnation stands in its own element of V (paper 001 §3)."""
     seq, dst, view = column(title, "tseq"), column(title, "dst"), column(title, "v")
@@ -94,8 +85,8 @@ def _rows() -> Mapping[str, Callable[[], tuple[tuple[str, ...], Names]]]:
         "st.DATA": lambda: _with_destinations("st.DATA"),
         "to.DATA": lambda: _cluster("to.DATA"),
         "delta.DATA": lambda: _plain("delta.DATA", "src", "seq"),
-        "cmd.DATA": lambda: _in_incarnation("cmd.DATA", "t"),
-        "cmd.MATRIX": lambda: _in_incarnation("cmd.MATRIX", "t"),
+        "cmd.DATA": lambda: _plain("cmd.DATA", "src", "t"),
+        "cmd.MATRIX": lambda: _plain("cmd.MATRIX", "src", "t"),
     } | {f"him.{name}": (lambda name=name: _plain(f"him.{name}", "origin", "seq")) for name in him}
 
 

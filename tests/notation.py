@@ -2,6 +2,7 @@
 
     1+a>2,3     node 1 sends a message, called a from now on, to 2 and 3 (SUBMITTED, SENT); 1+a sends it to all;
                 1+a>2,3#5 with a tag of 5 entries
+    1+a>2/3,1,1 with a tag of 3 s-records and the vector time (1, 1)
     1&a>2,3     node 1's application submits it and nothing more follows
     2^a 2~a 2=a 2-a    node 2 accepts, pre-acknowledges, confirms, delivers a; several names: 2-abc
     2-a#7       ... delivers, with the value 7 (a hash)
@@ -157,6 +158,7 @@ class _Writer:
 
     def send(self, node: int, rest: str, sent: bool) -> None:
         rest, _, entries = rest.partition("#")
+        rest, _, records = rest.partition("/")
         name, _, to = rest.partition(">")
         peers = _nodes(to) if to else self.nodes
         self.submissions[node] += 1
@@ -166,7 +168,8 @@ class _Writer:
             above = (self.incarnation[node] - 1) << 32
             self.names[name] = (node, above | self.seq[node])
             self.stamps[name] = self.now + self.offset[node]
-            values = (self.submissions[node], self.stamps[name], int(entries or 0))
+            tag = _nodes(records) if records else (self.stamps[name], int(entries or 0))
+            values = (self.submissions[node], *tag)
             self.note(node, NoteKind.SENT, self.names[name], peers=peers, values=values)
 
 

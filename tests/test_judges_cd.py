@@ -38,6 +38,16 @@ CASES = [
     ("CD-2", f"{_TRIANGLE} 3-a hole end", UNKNOWN),
     ("CD-2", f"{_TRIANGLE} x3 end", PASS),
     ("CD-2", "1+a>3 x1 end", PASS),
+    # CD-3: at most 6 s-records among 3
+    ("CD-3", "1+a>3/6 3-a", PASS),
+    ("CD-3", "1+a>3/7 3-a", FAIL),
+    ("CD-3", "1+a>3/7 3-a hole", FAIL),
+    ("CD-3", "1+a>3/6 3-a hole", UNKNOWN),
+    # CD-5, TV-CM-1
+    ("CD-5", "1+a>3/0,1,0,0 1+b>2/1,2,0,0 2-b 2+c>3/1,2,2,0", PASS),
+    ("CD-5", "1+a>3/0,1,0,0 1+b>2/1,2,0,0 2-b 2+c>3/1,1,2,0", FAIL),
+    ("CD-5", "1+a>3/0,1,0,0 1+b>2/1,2,0,0 2-b 2+c>3/1,1,2,0 hole", UNKNOWN),
+    ("CD-5", "1+a>3/0,1,0,0 x2 r2", UNKNOWN),
     # DC-1: causal order of what was delivered
     ("DC-1", f"{_TRIANGLE} 3-ac", PASS),
     ("DC-1", f"{_TRIANGLE} 3-c", PASS),  # a may have been late

@@ -11,7 +11,7 @@ from captures.history import Event
 from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
 from harness.judges.causality import NotCausal, Past, causal_past, latest_before
 from harness.judges.common import undelivered
-from harness.judges.facts import Facts, Ints
+from harness.judges.facts import Facts, Ints, name_of
 
 _NEVER = np.iinfo(np.int64).max
 
@@ -90,6 +90,59 @@ def _all_copies(facts: Facts) -> Finding:
     gone = np.array([not life.up for life in facts.lives])
     owed = ~gone[sender[facts.t_message]] & ~np.isin(facts.t_node, stopped)
     return undelivered(facts, facts.target_pairs[owed], facts.t_message[owed], facts.t_node[owed], "sent to it")
+
+
+@judge_of("CD-3", "tag size: at most one s-record per (sender, destination), N(N-1) in all; copies add |D|-1")
+def tag_bound(facts: Facts) -> Finding:
+    scheme = facts.history.settings.get("scheme", "s_records")
+    if scheme != "s_records":
+        return Holds(f"the scheme {scheme!r} has no such bound")
+    bound = len(facts.history.nodes) * (len(facts.history.nodes) - 1)
+    noted = 0
+    for event in (facts.events[at] for at in facts.s_event.tolist()):
+        noted += len(event.values) > 1
+        if len(event.values) > 1 and event.values[1] > bound:
+            return Broken(f"n{event.node} sent {event.values[1]} s-records, more than {bound}", (event,))
+    copies = [frame for frame in facts.history.transmissions if frame.title == "cmd.DATA"]
+    targets = {
+        key: len(facts.events[at].peers) for key, at in zip(facts.keys, facts.sent_at.tolist(), strict=True) if at >= 0
+    }
+    for frame in copies:
+        most = bound + max(0, targets.get((frame.about, frame.seq), 1) - 1)
+        if frame.entries > most:
+            where = f"{frame.capture} #{frame.frame}"
+            return Broken(f"a copy of {name_of(frame.about, frame.seq)} has {frame.entries} s-records ({where})")
+    if not noted and not copies and len(facts.s_event):
+        return Undecided("no sending says how many s-records its tag had")
+    return Holds(f"no tag had more than {bound} s-records")
+
+
+@judge_of("CD-5", "vector time: V counts the events of each process in the causal past, as Lemma 2 says")
+def vector_time_counts(facts: Facts) -> Finding:
+    if any(not life.first for life in facts.lives):
+        return Undecided("a process was restarted: its vector time does not begin at 0")
+    said = {
+        facts.keys[message]: facts.sending(message)[0].values[2:] for message in np.unique(facts.s_message).tolist()
+    }
+    for frame in facts.history.transmissions:
+        if frame.vector and frame.direction == "out":
+            said[frame.about, frame.seq] = frame.vector
+    if not any(said.values()):
+        return Undecided("no message says its vector time") if said else Holds("nothing was sent")
+    try:
+        past = causal_past(facts)
+    except NotCausal as error:
+        return Undecided(str(error))
+    true = vector_times(facts, past)
+    for message, key in enumerate(facts.keys):
+        counted = tuple(true[message].tolist())
+        if said.get(key) and counted != tuple(said[key]):
+            return Broken(
+                f"{name_of(*key)} carries the vector time {said[key]}; its causal past counts {counted}",
+                facts.sending(message),
+                by_absence=True,
+            )
+    return Holds(f"the vector times of {len(said)} messages are right")
 
 
 def vector_times(facts: Facts, past: Past) -> Ints:
