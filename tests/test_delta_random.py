@@ -11,7 +11,7 @@ import os
 import random
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -24,7 +24,7 @@ from nodes.machine import Setting
 from nodes.wire import Pdu
 from nodes.wire.delta import DeltaData
 from nodes.wire.note import NoteKind
-from tests.causality import causal_violations
+from tests.verdicts import objections, out_of_order
 from tests.world import Clock, World
 
 UNIT = 1_000_000
@@ -46,6 +46,18 @@ class Run:
     clocks: dict[int, Clock] = field(default_factory=dict)
     arrivals: dict[tuple[int, int, int], int] = field(default_factory=dict)  # node, source, seq -> true time
     pdus: dict[tuple[int, int], DeltaData] = field(default_factory=dict)
+    tick_ns: int = 1
+
+    def settings(self) -> dict[str, int | float | str]:
+        """What the scenario would tell the judges."""
+        chosen = self.options
+        return {
+            "delta_ns": chosen.delta_ns,
+            "epsilon_ns": chosen.epsilon_ns,
+            "max_cb": chosen.max_cb,
+            "scheme": chosen.scheme,
+            "tick_ns": self.tick_ns,
+        }
 
 
 def clock_of(draw: random.Random, epsilon_ns: int, tick_ns: int) -> Clock:
@@ -62,8 +74,10 @@ def clock_of(draw: random.Random, epsilon_ns: int, tick_ns: int) -> Clock:
 
 def run(seed: int, printed: Printed | None = None, messages: int = 0) -> Run:
     draw = random.Random(seed)
-    epsilon_ns = draw.choice([0, 0, UNIT // 2, 3 * UNIT // 2])
     tick_ns = draw.choice([1, 1, UNIT // 2, UNIT])
+    epsilon_ns = draw.choice([0, 0, 1, 2, 3]) * max(
+        tick_ns, UNIT // 2
+    )  # whole ticks: what comes within Δ is then in time
     options = DeltaOptions(
         delta_ns=DELTA,
         epsilon_ns=epsilon_ns,
@@ -72,7 +86,7 @@ def run(seed: int, printed: Printed | None = None, messages: int = 0) -> Run:
         printed=printed or Printed(),
     )
     n = draw.randint(2, 5)
-    made = Run(seed, options, n, messages or draw.randint(8, 30), World(seed))
+    made = Run(seed, options, n, messages or draw.randint(8, 30), World(seed), tick_ns=tick_ns)
     members = tuple(range(1, n + 1))
     for me in members:
         made.clocks[me] = clock_of(draw, epsilon_ns, tick_ns)
@@ -136,9 +150,9 @@ def allowed_at(made: Run, node: int, pdu: DeltaData, delivered: Callable[[int, i
 
 def check(seed: int) -> None:
     made = run(seed)
-    history = made.world.history()
+    history = replace(made.world.history(), settings=made.settings())
     where = f"; repeat with check({seed})"
-    assert causal_violations(history) == [], where
+    assert objections(history, "DC-1", "DC-2", "DC-3", "DC-4", "NC", "ND") == [], where
     assert made.world.settled(), where
     deliveries: dict[int, list[Event]] = {node: [] for node in history.nodes}
     for event in history.events:
@@ -179,5 +193,6 @@ def test_order_deadline_and_the_exact_moment(first: int) -> None:
     ids=["D-DC-1", "D-DC-2", "D-DC-3", "D-DC-9"],
 )
 def test_each_printed_rule_is_caught(printed: Printed) -> None:
-    """The same schedules, and the checks above fail."""
-    assert any(causal_violations(run(seed, printed).world.history()) for seed in range(1000))
+    """Longer schedules of the same kind; where the printed rule fails, the repaired one does not."""
+    seed = next(seed for seed in range(400) if out_of_order(run(seed, printed, 100).world.history()))
+    assert not out_of_order(run(seed, None, 100).world.history())
