@@ -120,6 +120,12 @@ class Core:
             return max(own_ns, slowest_ns)
         return max(own_ns, slowest_ns, self.options.rto_initial_ns)
 
+    def probe_timeout_ns(self, node: int) -> int:
+        """Of a node that this one may never have tested."""
+        if self.round_trips.knows(node):
+            return self.round_trips.timeout_ns(node)
+        return self.group_rto_ns()
+
     def decision_ns(self) -> int:
         """T_dec."""
         if self.options.decide_ns:

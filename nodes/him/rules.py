@@ -118,6 +118,27 @@ def repaired_doubted_after_success(counts: Mapping[int, int], maxfail: int) -> t
     return tuple(sorted(node for node, count in counts.items() if count >= max(maxfail, 1)))
 
 
+# Whom to ask when T_dec brought no report? (ours)
+
+
+def believes_silence(members: tuple[int, ...], evidence: set[int]) -> tuple[int, ...]:
+    """§3.3: nobody, silence is success."""
+    return ()
+
+
+def believes_evidence(members: tuple[int, ...], evidence: set[int]) -> tuple[int, ...]:
+    """Whoever gave no evidence that he holds it: then no loss whatever makes a false success."""
+    return tuple(member for member in members if member not in evidence)
+
+
+def believes_neighbours(members: tuple[int, ...], evidence: set[int]) -> tuple[int, ...]:
+    """Up to three members all are neighbours of the originator, who hears them anyway; more would be an implosion."""
+    return believes_evidence(members, evidence) if len(members) <= 3 else ()
+
+
+_UNPROVEN = {"silence": believes_silence, "evidence": believes_neighbours, "tree": believes_evidence}
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """One of each pair."""
@@ -134,6 +155,7 @@ class Rules:
     rejoins: bool  # who finds himself disjoined asks to be taken in again: ours
     evidence_refutes: bool  # who says himself that he holds it is no suspect: ours
     evidence_decides: bool  # SUCCESS without waiting for silence: ours, the paper has nothing of the kind
+    unproven: Callable[[tuple[int, ...], set[int]], tuple[int, ...]]
     tree: bool
 
 
@@ -154,5 +176,6 @@ def rules_of(options: HimOptions) -> Rules:
         rejoins=not printed,
         evidence_refutes=not printed,
         evidence_decides=not printed and options.confirm != "silence",
+        unproven=believes_silence if printed else _UNPROVEN[options.confirm],
         tree=not printed and options.confirm == "tree",
     )

@@ -32,6 +32,8 @@ class Sending:
     evidence: set[int] = field(default_factory=set)  # members that hold it, first hand
     waiting: bool = False  # T_dec is over, our own test is not
     probing: dict[int, int] = field(default_factory=dict)  # suspect -> number of the question that is out
+    asked: tuple[int, ...] = ()  # whom the last probes were for
+    served: set[int] = field(default_factory=set)  # suspects that got a copy by unicast
     outcome: str = ""
     late: set[int] = field(default_factory=set)  # about whom a late alarm was given
 
@@ -67,15 +69,18 @@ class Sender:
         return self._multicast(sending)
 
     def _multicast(self, sending: Sending) -> None:
-        core, held = self._core, sending.held
+        core = self._core
         if core.members == (core.me,):
             return self._succeed(sending)  # alone: whoever is in the group holds it
         self._before_data()
         sending.waiting = False
-        head = core.head(core.me, sending.seq, sending.round)
-        core.multicast(HimData(**head, hash=held.hash, payload=held.payload))
+        core.multicast(self._data(sending))
         core.after(("decide", sending.seq), core.decision_ns())
-        return self.tester.test(held, sending.round)
+        return self.tester.test(sending.held, sending.round)
+
+    def _data(self, sending: Sending) -> HimData:
+        head = self._core.head(self._core.me, sending.seq, sending.round)
+        return HimData(**head, hash=sending.held.hash, payload=sending.held.payload)
 
     def _next_round(self, sending: Sending) -> None:
         sending.round += 1
@@ -173,7 +178,10 @@ class Sender:
         self._failures.pop(node, None)
         if node in sending.probing:
             reporters = {who for suspects in sending.reports.values() for who in suspects.get(node, ())}
-            core.alarm("path", (*sorted(reporters), node), core.me, sending.seq)
+            if node in sending.served:
+                core.alarm("no multicast", (node,), core.me, sending.seq)
+            elif reporters:
+                core.alarm("path", (*sorted(reporters), node), core.me, sending.seq)
             self._probed(sending, node)
         everybody = all(member in sending.evidence for member in core.members if member != core.me)
         if core.rules.evidence_decides and everybody and not sending.outcome:
@@ -188,15 +196,17 @@ class Sender:
             sending.waiting = True
             return
         sending.waiting = False
+        rules, core = self._core.rules, self._core
         if not self._suspects(sending):
-            self._succeed(sending)
+            unproven = rules.unproven(core.members, sending.evidence | {core.me})
+            self._probe(sending, unproven)
         elif sending.round < sending.limit:
             self._next_round(sending)
         else:
-            self._probe(sending, self._core.rules.to_probe(self._suspects(sending)))
+            self._probe(sending, rules.to_probe(self._suspects(sending)))
 
     def _probe(self, sending: Sending, nodes: tuple[int, ...]) -> None:
-        sending.probing = dict.fromkeys(nodes, 1)
+        sending.probing, sending.asked = dict.fromkeys(nodes, 1), nodes
         for node in nodes:
             self._ask(sending, node)
         if not nodes:
@@ -205,26 +215,30 @@ class Sender:
     def _ask(self, sending: Sending, node: int) -> None:
         attempt = sending.probing[node]
         self.tester.send_query(sending.held, node, attempt)
-        wait_ns = self._core.round_trips.timeout_ns(node) << (attempt - 1)
+        wait_ns = self._core.probe_timeout_ns(node) << min(attempt - 1, self._core.options.q - 1)
         self._core.after(("probe", sending.seq, node), wait_ns)
 
     def probe_expired(self, seq: int, node: int) -> None:
         sending = self._open[seq]
-        if sending.probing[node] < self._core.options.q:
+        """A healthy node must not go because its answers were lost: it is asked twice as often as by a tester."""
+        if sending.probing[node] < 2 * self._core.options.q:
             sending.probing[node] += 1
             self._ask(sending, node)
         else:
             self._probed(sending, node)
 
     def on_answer(self, pdu: HimAnswer) -> None:
-        """A suspect answers, but it does not HAVE what we sent."""
-        sending = self._open.get(pdu.seq) if pdu.origin == self._core.me else None
+        """A suspect is there, but it does not HAVE what we sent: it gets a copy of its own, and is asked again."""
+        core = self._core
+        sending = self._open.get(pdu.seq) if pdu.origin == core.me else None
         if sending is None or pdu.src not in sending.probing:
             return
         if pdu.flags & HAVE and pdu.hash == sending.held.hash:
             self.evidence(sending.held, pdu.src)
-        elif pdu.round == sending.round:
-            self._probed(sending, pdu.src)
+        elif pdu.round == sending.round and pdu.src not in sending.served:
+            sending.served.add(pdu.src)
+            core.unicast(self._data(sending), pdu.src)
+            self.probe_expired(sending.seq, pdu.src)
 
     def _probed(self, sending: Sending, node: int) -> None:
         del sending.probing[node]
@@ -233,9 +247,14 @@ class Sender:
             self._after_probes(sending)
 
     def _after_probes(self, sending: Sending) -> None:
+        if not sending.outcome:
+            silent = dict.fromkeys((node for node in sending.asked if node not in sending.evidence), Reason.NOANSWER)
+            self._record(sending, sending.round, self._core.me, silent)
         suspects = tuple(sorted(self._suspects(sending)))
         if sending.outcome == "SUCCESS":
             self._remove(sending, self._core.rules.doubted_after_success(self._counts(sending), self._maxfail()))
+        elif suspects and sending.round < sending.limit:
+            self._next_round(sending)
         elif suspects:
             self._fail(sending, suspects)
         else:

@@ -64,6 +64,7 @@ class Tester:
         self.store: dict[Key, Held] = {}
         self._floor: dict[int, int] = {}  # originator -> the highest seq that was forgotten
         self._missed: set[Key] = set()
+        self._waiting: dict[Key, dict[int, HimQuery]] = {}  # asked about before it came: who asked
         self._tree = Tree(core, evidence)
 
     # taking messages
@@ -72,6 +73,9 @@ class Tester:
         """Store, and deliver to the application."""
         held = Held(origin, seq, payload, hash_of(payload))
         self.store[held.key] = held
+        for query in self._waiting.pop(held.key, {}).values():
+            self._core.timers.cancel(("hold", *held.key, query.src))
+            self._answer(query, held)
         self.keep(held.key)
         self._core.log(NoteKind.DELIVERED, origin, seq, values=(round_,))
         return held
@@ -156,24 +160,43 @@ class Tester:
 
     def on_query(self, pdu: HimQuery) -> None:
         core = self._core
-        held = self.store.get((pdu.origin, pdu.seq))
-        have = held is not None and held.have
-        answer = HimAnswer(
-            **core.head(pdu.origin, pdu.seq, pdu.round, HAVE if have else 0),
-            hash=held.hash if held is not None and have else bytes(HASH_BYTES), tsecr=pdu.tsval, seal=b"",
-        )  # fmt: skip
-        core.unicast(answer, pdu.src)
         core.heard(pdu.origin, pdu.src, pdu.heard, pdu.slowest * 1000)
-        if held is None or not have:
-            return
+        held = self.store.get((pdu.origin, pdu.seq))
+        if held is None:
+            return self._not_yet(pdu)
+        self._answer(pdu, held)
+        if not held.have:
+            return None
         if pdu.hash == held.hash:
             self._holds(held, pdu.src)
         if not held.ended and core.rules.query_starts_test(pdu.round, held.lastround):
             self.test(held, pdu.round)
+        return None
+
+    def _not_yet(self, pdu: HimQuery) -> None:
+        """The question may have overtaken the DATA: wait as long as that is likely before saying no."""
+        key, wait_ns = (pdu.origin, pdu.seq), self._core.round_trips.variation_ns()
+        waiting = self._waiting.setdefault(key, {})
+        if pdu.src not in waiting:
+            self._core.after(("hold", *key, pdu.src), min(wait_ns, self._core.own_rto_ns() // 4))
+        waiting[pdu.src] = pdu
+
+    def answer_no(self, key: Key, peer: int) -> None:
+        waiting = self._waiting[key]
+        self._answer(waiting.pop(peer), None)
+        if not waiting:
+            del self._waiting[key]
+
+    def _answer(self, pdu: HimQuery, held: Held | None) -> None:
+        if pdu.src not in self._core.members:
+            return
+        hash_ = held.hash if held is not None and held.have else None
+        head = self._core.head(pdu.origin, pdu.seq, pdu.round, 0 if hash_ is None else HAVE)
+        self._core.unicast(HimAnswer(**head, hash=hash_ or bytes(HASH_BYTES), tsecr=pdu.tsval, seal=b""), pdu.src)
 
     def on_answer(self, pdu: HimAnswer) -> None:
         sample_ns = round_trip_ns(self._core.now_ns, pdu.tsecr)
-        if sample_ns is not None:
+        if sample_ns is not None and pdu.flags & HAVE:  # a no may have waited
             self._core.round_trips.measured(pdu.src, sample_ns)
         held = self.store.get((pdu.origin, pdu.seq))
         if held is None or held.ended or not held.have:

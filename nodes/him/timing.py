@@ -36,11 +36,18 @@ class RoundTrips:
         rttvar += (abs(sample_ns - srtt) - rttvar) // 4
         self._smoothed[peer] = srtt + (sample_ns - srtt) // 8, rttvar
 
+    def knows(self, peer: int) -> bool:
+        return peer in self._smoothed
+
     def timeout_ns(self, peer: int) -> int:
         if peer not in self._smoothed:
             return self._initial_ns
         srtt, rttvar = self._smoothed[peer]
         return min(max(srtt + 4 * rttvar, self._min_ns), self._max_ns)
+
+    def variation_ns(self) -> int:
+        """How much later than another sent with it a packet may come: the largest 4 RTTVAR that was measured."""
+        return max((4 * rttvar for _, rttvar in self._smoothed.values()), default=0)
 
     def slowest_ns(self, peers: tuple[int, ...]) -> int:
         """The largest time-out among these; the initial one if there are none."""
