@@ -45,7 +45,7 @@ class StOptions:
     window: int = 0  # W: data PDUs an entity may have unacknowledged; 0 is 3n
     buffer_share: int = 1  # H of the flow condition
     period_ns: Annotated[int, "duration"] = 0  # T: a settled entity answers once per T; 0 is 2n PDU times
-    round_ns: Annotated[int, "duration"] = 0  # base of T_r, the repetition inside a round; 0 is 4T
+    round_ns: Annotated[int, "duration"] = 0  # base of T_r, the repetition inside a round; 0 is 2T
     kick_ns: Annotated[int, "duration"] = 0  # first ACK PDU after a round; 0 is 2 PDU times
     answer_ns: Annotated[int, "duration"] = 0  # at most one answer of a type in this time; 0 is 8 PDU times
     printed: Printed = field(default_factory=Printed)
@@ -69,7 +69,7 @@ class Timing:
         """The options' durations, computed where they are 0."""
         slot = slot_ns or DEFAULT_SLOT_NS
         period = options.period_ns or 2 * n * slot
-        computed = cls(period, 4 * period, 2 * slot, 8 * slot)
+        computed = cls(period, 2 * period, 2 * slot, 8 * slot)
         return replace(
             computed,
             round=options.round_ns or computed.round,

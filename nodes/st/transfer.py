@@ -58,7 +58,7 @@ class DataTransfer(ABC):
         self._share = options.buffer_share * n
         self._random = random.Random(setting.seed)
         self._requests: deque[Submit] = deque()
-        self._future: list[ClusterPdu] = []  # FUT: PDUs of epochs I have not reached
+        self._future: dict[tuple[object, ...], ClusterPdu] = {}  # FUT: PDUs of epochs I have not reached, each once
         self._replay = False
         self._ack_at: int | None = None  # T_ack
         self._round_at: int | None = None  # T_r
@@ -126,8 +126,8 @@ class DataTransfer(ABC):
         """After every event: PDUs that were too early, requests that were waiting, and E3."""
         while self._replay:
             self._replay = False
-            waiting, self._future = self._future, []
-            for pdu in waiting:
+            waiting, self._future = self._future, {}
+            for pdu in waiting.values():
                 self._dispatch(pdu)
         if self.mode is Mode.DATA:
             while self._requests and self._may_send():
@@ -261,8 +261,8 @@ class DataTransfer(ABC):
             self._note(NoteKind.ACCEPTED, p.src, self._id(p), text=arrival.value)
         if p.dst or p.flags & NEED:
             self._kick()
-        self.sl.drop_below(log.al.minimum[self.index])
-        if self.mode is Mode.DATA:
+        if self.mode is Mode.DATA:  # in a round the line decides what a go-back needs from SL
+            self.sl.drop_below(log.al.minimum[self.index])
             if arrival is Arrival.AHEAD or (self._rules.ack_evidence and self._behind(p)):
                 self._start_round()
             else:
@@ -273,8 +273,8 @@ class DataTransfer(ABC):
 
     def _keep_for_later(self, pdu: ClusterPdu) -> None:
         key = (pdu.src, type(pdu), pdu.epoch, pdu.tseq)
-        if len(self._future) < 8 * self.n and all((p.src, type(p), p.epoch, p.tseq) != key for p in self._future):
-            self._future.append(pdu)
+        if len(self._future) < self._window * self.n:  # what all may send before they need me
+            self._future.setdefault(key, pdu)
         else:
             self._counters["future_dropped"] += 1
 
