@@ -6,9 +6,7 @@ import random
 import struct
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,67 +17,14 @@ from captures.fields import column_of, field_columns
 from captures.pcap import Audit
 from captures.unwrap import ETHERNET, LINUX_SLL, LINUX_SLL2
 from captures.walk import Order
-from nodes.wire import ETHERTYPE, Pdu, PduType, WireError, all_pdu_types, decode_untrusted, encode
+from nodes.wire import ETHERTYPE, all_pdu_types, decode_untrusted, encode
 from nodes.wire.note import Note
 from nodes.wire.raw import RawData
 from nodes.wire.st import StData
-from nodes.wire.table import Payload, Proto, Records
+from tests.agreement import columns_agree, mend, pdu_columns, rows_of
 
 ORDERS = [Order(letter, fraction) for letter in "<>" for fraction in (10**9, 10**6)]
 quick = settings(max_examples=60, deadline=None, derandomize=True)
-
-
-def rows_of(path: Path, **options: Any) -> list[dict[str, Any]]:
-    """All frames, with all columns, payload bytes included."""
-    batches = list(read_frames(path, schema().names, **options))
-    table = pa.Table.from_batches(batches, schema())
-    table.validate(full=True)
-    return table.to_pylist()
-
-
-def expected(row: PduType, pdu: Pdu) -> dict[str, Any]:
-    """What the columns of a PDU must hold, from the codec's PDU."""
-    found: dict[str, Any] = {"type": row.name, "src": pdu.src, "pdu_length": len(encode(pdu)), "check_ok": True}
-    for field in row.fields:
-        column = column_of(row, field.name)
-        value = getattr(pdu, field.name)
-        if column.family == "records":
-            value = [dict(zip(record_names(row, field.name), record, strict=True)) for record in value]
-        elif isinstance(value, tuple):
-            value = list(value)
-        elif column.family == "text":
-            value = value.decode("utf-8", "replace")
-        if isinstance(field.kind, Payload) and row.proto is not Proto.NOTE:
-            found[f"{column.name}_length"] = len(value)
-        found[column.name] = value
-    return found
-
-
-def record_names(row: PduType, name: str) -> list[str]:
-    """The names of a record's numbers, from the table."""
-    kind = next(field.kind for field in row.fields if field.name == name)
-    assert isinstance(kind, Records)
-    return [column for column, _ in kind.columns]
-
-
-def pdu_columns() -> set[str]:
-    """Columns that only a right PDU has."""
-    return {"type", "src", "pdu_length", *schema().names[schema().names.index("error") + 1 :]}
-
-
-def agree(row: dict[str, Any], carried: bytes) -> None:
-    """The decoder's row says of these bytes what the codec says."""
-    try:
-        pdu = decode_untrusted(carried)
-    except WireError:
-        assert row["error"] is not None
-        assert {name for name in pdu_columns() if row[name] is not None} == set()
-        return
-    assert row["error"] is None
-    values = expected(pdu.TYPE, pdu)
-    assert {name: row[name] for name in values} == values
-    others = pdu_columns() - set(values)
-    assert {name for name in others if row[name] is not None} == set()
 
 
 @quick
@@ -94,7 +39,7 @@ def test_every_pdu_of_a_random_capture_reads_as_the_codec_reads_it(
     rows = rows_of(path, batch_frames=rng.choice([1, 7, 100]))
     assert [row["frame"] for row in rows] == list(range(1, len(pdus) + 1))
     for row, pdu in zip(rows, pdus, strict=True):
-        agree(row, pdu)
+        columns_agree(row, pdu)
     assert audit(path).findings == []
 
 
@@ -121,14 +66,7 @@ def test_a_changed_byte_gives_the_codec_and_the_decoder_the_same_doubt(
     path = tmp_path_factory.mktemp("changed") / "x.pcap"
     path.write_bytes(samples.pcap([samples.cooked(ETHERTYPE, data) for data in changed]))
     for found, carried in zip(rows_of(path), changed, strict=True):
-        agree(found, carried)
-
-
-def mend(data: bytearray) -> None:
-    """Write the check that belongs to these bytes."""
-    length = min(len(data), max(12, int.from_bytes(data[6:8], "big")))
-    data[8:12] = bytes(4)
-    data[8:12] = (int.from_bytes(data[:length], "big") % (2**32 - 5)).to_bytes(4, "big")
+        columns_agree(found, carried)
 
 
 # Bytes typed by hand: a shared table cannot reveal its own mistake.
@@ -163,8 +101,8 @@ def test_golden_bytes_of_note_and_raw(tmp_path: Path) -> None:
     frames = [samples.cooked(ETHERTYPE, data, interface=1) for data in (NOTE_BYTES, RAW_BYTES)]
     path.write_bytes(samples.pcap(frames, start_ns=5_000_000_007))
     note, raw = rows_of(path)
-    agree(note, NOTE_BYTES)
-    agree(raw, RAW_BYTES)
+    columns_agree(note, NOTE_BYTES)
+    columns_agree(raw, RAW_BYTES)
     common = ["time_ns", "captured", "original", "interface", "direction", "link_src", "ethertype", "ip_src"]
     assert [note[name] for name in common] == [
         5_000_000_007, 77, 77, 1, "out", bytes.fromhex("020000000001"), 0x88B5, None,
@@ -206,13 +144,13 @@ def test_ipv6_udp_vlan_and_the_old_cooked_header_are_taken_off(tmp_path: Path) -
     path = tmp_path / "x.pcap"
     path.write_bytes(samples.pcap([samples.ethernet(0x86DD, hop_by_hop(packet)), tagged], ETHERNET))
     for row in rows_of(path):
-        agree(row, RAW_BYTES)
+        columns_agree(row, RAW_BYTES)
         assert (row["next_header"], row["port"], row["direction"], row["interface"]) == (17, 0x88B5, None, None)
         assert row["ip_dst"] == bytes.fromhex("ff150000000000000000000000000001")
     old = struct.pack("!HHH8sH", 4, 1, 6, b"\2\0\0\0\0\1\0\0", ETHERTYPE) + RAW_BYTES
     path.write_bytes(samples.pcap([old], LINUX_SLL))
     [row] = rows_of(path)
-    agree(row, RAW_BYTES)
+    columns_agree(row, RAW_BYTES)
     assert (row["direction"], row["interface"]) == ("out", None)
 
 
@@ -258,7 +196,7 @@ def test_a_wrong_pdu_is_counted_and_shown_and_never_half_parsed(tmp_path: Path) 
     assert [row["error"] for row in rows] == list(wrong)
     assert [row["check_ok"] for row in rows] == [None, None, None, None, False, True, True]
     for row, data in zip(rows, wrong.values(), strict=True):
-        agree(row, data)
+        columns_agree(row, data)
 
 
 @pytest.mark.parametrize("n", [3, 32, 33])
@@ -274,8 +212,8 @@ def test_a_destination_beyond_the_cluster_is_an_error(tmp_path: Path, n: int) ->
     path = tmp_path / "x.pcap"
     path.write_bytes(samples.pcap([samples.cooked(ETHERTYPE, bytes(data)) for data in (encode(right), wrong)]))
     first, second = rows_of(path)
-    agree(first, encode(right))
-    agree(second, bytes(wrong))
+    columns_agree(first, encode(right))
+    columns_agree(second, bytes(wrong))
     assert second["error"] == (None if n == 32 else "an entity beyond the cluster")
 
 
