@@ -31,6 +31,13 @@ class _Queued:
     arrived_ns: int
 
 
+def _oldest_of(queue: list[_Queued]) -> dict[int, int]:
+    oldest: dict[int, int] = {}
+    for queued in queue:
+        oldest[queued.copy.src] = min(queued.copy.t, oldest.get(queued.copy.src, queued.copy.t))
+    return oldest
+
+
 class Cmd:
     """One entity."""
 
@@ -44,6 +51,7 @@ class Cmd:
             retry_max_ns=options.retry_max_ns, attempts=options.attempts, window=options.window,
         )  # fmt: skip
         self._queue: list[_Queued] = []
+        self._oldest: dict[int, int] = {}  # source -> t of its oldest message in the Queue
         self._overflow = False  # the alarm was given
         self._counts: Counter[str] = Counter()
 
@@ -107,7 +115,7 @@ class Cmd:
             if reason is not None:
                 self._counts[f"refused_{reason}"] += 1
                 return []
-            if len(self._queue) >= self._options.queue_limit and not self.order.deliverable(pdu):
+            if len(self._queue) >= self._options.queue_limit and not self._deliverable(pdu):
                 return self._no_room(pdu)
         results = self._reliable.received(pdu, now_ns, self.order.t)
         if results is None:
@@ -142,21 +150,26 @@ class Cmd:
         return [lost, *self._drained(now_ns)]
 
     def _arrived(self, copy: Copy, now_ns: int) -> list[Output]:
-        if not self.order.deliverable(copy):
+        if not self._deliverable(copy):
             self._queue.append(_Queued(copy, now_ns))
+            self._oldest = _oldest_of(self._queue)
             return []
         delivered, look = self._delivered(_Queued(copy, now_ns), now_ns)
         return [delivered, *self._drained(now_ns)] if look else [delivered]
+
+    def _deliverable(self, copy: Copy) -> bool:
+        return self.order.deliverable(copy, self._oldest)
 
     def _drained(self, now_ns: int) -> list[Output]:
         """Deliver from the Queue, from its start again after each, until nothing can be delivered."""
         outputs: list[Output] = []
         look = True
         while look:
-            queued = next((each for each in self._queue if self.order.deliverable(each.copy)), None)
+            queued = next((each for each in self._queue if self._deliverable(each.copy)), None)
             if queued is None:
                 break
             self._queue.remove(queued)
+            self._oldest = _oldest_of(self._queue)
             delivered, look = self._delivered(queued, now_ns)
             outputs.append(delivered)
         self._overflow = self._overflow and bool(self._queue)

@@ -7,7 +7,7 @@ above INCARNATION * (incarnation - 1), so every record of an earlier life is bel
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from nodes.cmd.options import CmdOptions
 from nodes.cmd.reliable import Copy, Frame
@@ -18,6 +18,7 @@ INCARNATION = 1 << 24  # events of one life
 RECORDS_MAX = 7000  # what fits into one UDP datagram
 
 Build = Callable[[Frame], Copy]
+Queued = Mapping[int, int]  # source -> t of its oldest message in the Queue
 
 
 class Order(typing.Protocol):
@@ -33,7 +34,7 @@ class Order(typing.Protocol):
     def refusal(self, copy: Copy) -> str | None:
         """Why a copy cannot be one of this order."""
 
-    def deliverable(self, copy: Copy) -> bool:
+    def deliverable(self, copy: Copy, queued: Queued) -> bool:
         """Is everything delivered that must come before it?"""
 
     def deliver(self, copy: Copy) -> bool:
@@ -87,10 +88,13 @@ class SRecords:
             return "tag"
         return None
 
-    def deliverable(self, copy: Copy) -> bool:
+    def deliverable(self, copy: Copy, queued: Queued) -> bool:
         assert isinstance(copy, CmdData)
-        me, v, lost = self._me, self.v, self._lost
-        return all(to != me or v[k] >= t or lost[k] >= t for k, to, t in copy.r)
+        return all(to != self._me or self.v[k] >= t or self._is_lost(k, t, queued) for k, to, t in copy.r)
+
+    def _is_lost(self, k: int, t: int, queued: Queued) -> bool:
+        """It will not come any more; and what its source sent me before it and did come is delivered."""
+        return self._lost[k] >= t and queued.get(k, t + 1) > t
 
     def deliver(self, copy: Copy) -> bool:
         assert isinstance(copy, CmdData)
@@ -153,7 +157,7 @@ class Matrix:
         assert isinstance(copy, CmdMatrix)
         return dict(zip(self._sent, copy.sent, strict=True))
 
-    def deliverable(self, copy: Copy) -> bool:
+    def deliverable(self, copy: Copy, queued: Queued) -> bool:
         counters = self._counters(copy)
         return all(self._delivered[k] >= counters[k, self._me] for k in self._members)
 

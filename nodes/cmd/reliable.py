@@ -242,7 +242,7 @@ class Reliable:
         link = self._links[peer] = _Link(incarnation, mark)
         if (hello := old.pending.get(HELLO)) is not None:  # we were both restarted, and this one has not answered me
             self._expect(peer, HELLO, replace(hello), link)
-            link.held = old.held
+            link.held, link.mark = old.held, old.mark  # whatever this life has for the peer is still to come
         return Restarted(peer, incarnation, lost)
 
     def _acknowledged(self, link: _Link, ack: CmdAck, now_ns: int) -> None:
