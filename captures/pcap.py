@@ -33,6 +33,7 @@ BACK = 1 << 10  # and behind it: windows that begin near the end
 
 # What a finding of the audit means for a judge: "cut" and "damaged" are evidence that is missing.
 TRUNCATED, DAMAGED, EMPTY, FOREIGN, UNREADABLE = "truncated", "damaged", "empty", "foreign", "unreadable"
+MISPLACED = "misplaced"  # not the file's fault: the range that was asked for does not end where a record begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,8 @@ def _blocks(stream: BinaryIO, audit: Audit, start: int, stop: int | None, size: 
             audit.frames += len(records)
             yield block
         past = stop is not None and walked.end + origin >= stop
+        if stop is not None and past and walked.end + origin != stop and stop - origin not in walked.records:
+            audit.find(MISPLACED, stop, f"no record begins at byte {stop}")
         if past or not got or end < FRONT + size:
             if not past and walked.end < end:
                 left = end - walked.end
