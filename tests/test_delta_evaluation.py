@@ -10,7 +10,6 @@ from functools import cache
 
 import pytest
 
-from nodes.delta.delays import PAPER_002, TruncatedNormal, fitted
 from nodes.delta.evaluation import (
     DELTA_PER_MEAN_DELAY,
     FIG_4,
@@ -29,9 +28,11 @@ from nodes.delta.options import DeltaOptions, SchemeName
 from nodes.machine import Setting
 from nodes.wire.note import NoteKind
 from tests.world import World
+from topologies.distributions import TruncatedNormal, fit_truncated_normal
 
 MEAN_DELAY_NS = 20_000_000
 DELTA_NS = DELTA_PER_MEAN_DELAY * MEAN_DELAY_NS
+DELAYS_NS = TruncatedNormal(late_share=1e-4, after_ns=DELTA_NS).draw(MEAN_DELAY_NS, 0).delays_ns()
 MEMBERS = tuple(range(1, PROCESSES + 1))
 THOROUGH = bool(os.environ.get("TUTTI_THOROUGH"))
 MESSAGES = MESSAGES_PER_POINT if THOROUGH else 4000
@@ -46,7 +47,7 @@ def simulate(load: float, max_cb: int, scheme: SchemeName = "bounded", seed: int
     options = DeltaOptions(delta_ns=DELTA_NS, max_cb=max_cb, scheme=scheme)
     for me in MEMBERS:
         world.add(me, Delta(Setting(me=me, members=MEMBERS, seed=0), options))
-    world.mesh(lambda pdu, to, now: round(PAPER_002.delay(draw.random()) * MEAN_DELAY_NS))
+    world.mesh(lambda pdu, to, now: draw.choice(DELAYS_NS))
     at = world.now
     for _ in range(MESSAGES):
         at += round(draw.expovariate(load * PROCESSES) * MEAN_DELAY_NS)
@@ -121,27 +122,9 @@ def test_the_baselines() -> None:
     assert all(each.waited_ns > 0 or each.unnecessary_ns == 0 for each in hold)
 
 
-# The delay distribution
-
-
-def test_fit() -> None:
-    """D-DC-10: mean 1 and one message in 10,000 later than 5."""
-    fit = fitted(1, 5, 1e-4)
-    assert (round(fit.mu0, 4), round(fit.sigma, 4)) == (PAPER_002.mu0, PAPER_002.sigma)
-    assert fit.mean == pytest.approx(1, rel=1e-9) and fit.late(5) == pytest.approx(1e-4, rel=1e-9)
-
-
-def test_quantiles_are_the_inverse_of_the_tail() -> None:
-    for share in (0.0, 0.1, 0.5, 0.9, 0.9999, 0.999999):
-        assert PAPER_002.late(PAPER_002.delay(share)) == pytest.approx(1 - share, rel=1e-6)
-
-
-def test_table_of_delays_has_the_mean_and_the_tail() -> None:
-    table = PAPER_002.table(16_384)
-    assert sum(table) / len(table) == pytest.approx(1, rel=1e-3)
-    assert sum(delay > 5 for delay in table) in (1, 2)  # 1.6 of 16,384
-
-
-def test_a_wrong_distribution_is_seen() -> None:
-    """A plain normal cut at 0 without the fit has another mean."""
-    assert abs(TruncatedNormal(1, 4 / 3.719).mean - 1) > 0.1
+def test_the_delays_are_those_that_the_network_will_have() -> None:
+    """D-DC-10: a normal distribution cut off at 0 with mean 1, and one message in 10,000 later than 5."""
+    mu, sigma = fit_truncated_normal(1, 5, 1e-4)
+    assert (round(mu, 4), round(sigma, 4)) == (-0.1347, 1.3128)
+    assert sum(DELAYS_NS) / len(DELAYS_NS) == pytest.approx(MEAN_DELAY_NS, rel=1e-3)
+    assert sum(delay > DELTA_NS for delay in DELAYS_NS) / len(DELAYS_NS) == pytest.approx(1e-4, rel=1e-3)
