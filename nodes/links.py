@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import select
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from nodes.messages import Slots
 from nodes.wire import ETHERTYPE, UDP_PORT
 
 _BROADCAST = b"\xff" * 6
@@ -18,23 +17,13 @@ _ETHERNET = struct.Struct("!6s6sH")
 _PACKET_IGNORE_OUTGOING = 23
 _SOL_PACKET = 263
 _SO_RCVBUFFORCE = 33
-_FRAME_MAX = 65_535
-
-
-class LinkLayer(Protocol):
-    """What the shell needs of a network."""
-
-    def fileno(self) -> int:
-        """For select."""
-
-    def receive(self) -> bytes | None:
-        """The PDU bytes of the next frame, or None when nothing waits."""
-
-    def send(self, data: bytes, to: tuple[int, ...] | None) -> int:
-        """Send to everybody (None) or to each of `to`; the number of frames that the kernel refused."""
-
-    def set_buffer(self, size_bytes: int) -> None:
-        """The kernel's receive buffer: what does not fit in it is lost."""
+_FRAME_MAX = 65_536
+_SLOTS = 32
+# What a network may answer when it does not take a frame: the frame is lost there, like any other.
+_LOST = {
+    errno.ENOBUFS, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL, errno.EAGAIN,
+    errno.ECONNREFUSED, errno.EMSGSIZE,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,100 +39,105 @@ class Attachment:
     hop_limit: int = 32
 
 
-def attach(where: Attachment) -> LinkLayer:
-    """Open the link layer; in the node's namespace."""
-    return Ethernet(where) if where.transport == "channel" else Udp(where)
+class Link:
+    """A socket to the network, and what stands in front of a PDU there."""
 
+    def __init__(self, sock: socket.socket, head: bytes, buffer_bytes: int) -> None:
+        self.socket = sock
+        self._head = head
+        self._in = Slots(_SLOTS, _FRAME_MAX)
+        self._out = Slots(_SLOTS, _FRAME_MAX)
+        self._everybody: bytes | None = None  # a socket address, where there is one for everybody
+        self._addresses: dict[int, bytes] = {}
+        self.set_buffer(buffer_bytes)
 
-class Ethernet:
-    """Frames of our EtherType, always broadcast: there is one channel, and all hear everything, the sender included."""
-
-    def __init__(self, where: Attachment) -> None:
-        self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(ETHERTYPE))
-        # The local copy of a sent frame is not what the channel carries; its reflection is.
-        self._socket.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
-        self._socket.bind((where.interface, ETHERTYPE))
-        self.set_buffer(where.buffer_bytes)
-        self._head = _ETHERNET.pack(_BROADCAST, bytes.fromhex(where.mac.replace(":", "")), ETHERTYPE)
-
-    def fileno(self) -> int:
-        return self._socket.fileno()
-
-    def receive(self) -> bytes | None:
-        return _receive(self._socket, _ETHERNET.size)
-
-    def send(self, data: bytes, to: tuple[int, ...] | None) -> int:
-        return _send(self._socket, self._head + data, None)
-
-    def set_buffer(self, size_bytes: int) -> None:
-        _set_buffer(self._socket, size_bytes)
-
-
-class Udp:
-    """IPv6 datagrams: multicast to the group for everybody, unicast for some."""
-
-    def __init__(self, where: Attachment) -> None:
-        index = socket.if_nametoindex(where.interface)
-        self._socket = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        options = {
-            socket.IPV6_MULTICAST_IF: index,
-            socket.IPV6_MULTICAST_LOOP: 0,  # a machine handles its own copy itself
-            socket.IPV6_MULTICAST_HOPS: where.hop_limit,
-        }
-        for option, value in options.items():
-            self._socket.setsockopt(socket.IPPROTO_IPV6, option, value)
-        self._socket.bind(("::", UDP_PORT))
-        membership = socket.inet_pton(socket.AF_INET6, where.group) + struct.pack("@I", index)
-        self._socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, membership)
-        self.set_buffer(where.buffer_bytes)
-        self._group = (where.group, UDP_PORT)
-        self._addresses = {number: (address, UDP_PORT) for number, address in where.addresses.items()}
-
-    def fileno(self) -> int:
-        return self._socket.fileno()
-
-    def receive(self) -> bytes | None:
-        return _receive(self._socket, 0)
-
-    def send(self, data: bytes, to: tuple[int, ...] | None) -> int:
-        if to is None:
-            return _send(self._socket, data, self._group)
-        return sum([_send(self._socket, data, self._addresses[node]) for node in to])
-
-    def set_buffer(self, size_bytes: int) -> None:
-        _set_buffer(self._socket, size_bytes)
-
-
-def _receive(sock: socket.socket, skip: int) -> bytes | None:
-    while True:
+    def receive(self) -> list[bytes]:
+        """The PDU bytes of the frames that wait (some of them, if there are very many)."""
+        skip = len(self._head)
         try:
-            return sock.recv(_FRAME_MAX)[skip:]
-        except BlockingIOError:
-            return None
+            return [frame[skip:] for frame in self._in.receive(self.socket.fileno())]
         except OSError as error:
-            if error.errno not in (errno.ENETDOWN, errno.ECONNREFUSED):  # the link went down; or an ICMP error came
+            if error.errno not in _LOST:  # no carrier, or an ICMP error came back
                 raise
+            return []
+
+    def receive_one(self) -> list[bytes]:
+        """The next one at most."""
+        with contextlib.suppress(BlockingIOError):
+            return [self.socket.recv(_FRAME_MAX)[len(self._head) :]]
+        return []
+
+    def send(self, pdus: Sequence[tuple[bytes, tuple[int, ...] | None]]) -> int:
+        """Send PDUs, each to everybody (None) or to each of some nodes; how many frames the network did not take."""
+        frames: list[bytes] = []
+        names: list[bytes] = []
+        for data, to in pdus:
+            copies = [self._everybody] if to is None or not self._addresses else [self._addresses[node] for node in to]
+            for name in copies:
+                frames.append(self._head + data)
+                if name is not None:
+                    names.append(name)
+        return _send_all(self._out, self.socket.fileno(), frames, names or None)
+
+    def set_buffer(self, size_bytes: int) -> None:
+        """The kernel's receive buffer: what does not fit in it is lost. (The kernel doubles the value it is given.)"""
+        self.socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, size_bytes // 2)
 
 
-def _send(sock: socket.socket, data: bytes, to: tuple[str, int] | None) -> int:
-    """A frame that the network does not take is lost there, like any other; all else is a bug."""
-    try:
-        if to is None:
-            sock.send(data)
-        else:
-            sock.sendto(data, to)
-    except OSError as error:
-        lost = (errno.ENOBUFS, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL, errno.EAGAIN)
-        if error.errno not in lost:
-            raise
-        return 1
-    return 0
+def attach(where: Attachment) -> Link:
+    """Open the link; in the node's namespace."""
+    return _ethernet(where) if where.transport == "channel" else _udp(where)
 
 
-def _set_buffer(sock: socket.socket, size_bytes: int) -> None:
-    # The kernel doubles the value to account for its own bookkeeping.
-    with contextlib.suppress(PermissionError):
-        sock.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, size_bytes // 2)
+def _ethernet(where: Attachment) -> Link:
+    """Frames of our EtherType, always broadcast: there is one channel, and all hear everything, the sender included."""
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
+    # The local copy of a sent frame is not what the channel carries; its reflection is.
+    sock.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+    sock.bind((where.interface, ETHERTYPE))
+    head = _ETHERNET.pack(_BROADCAST, bytes.fromhex(where.mac.replace(":", "")), ETHERTYPE)
+    return Link(sock, head, where.buffer_bytes)
+
+
+def _udp(where: Attachment) -> Link:
+    """IPv6 datagrams: multicast to the group for everybody, unicast for some."""
+    index = socket.if_nametoindex(where.interface)
+    sock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+    options = {
+        socket.IPV6_MULTICAST_IF: index,
+        socket.IPV6_MULTICAST_LOOP: 0,  # a machine handles its own copy itself
+        socket.IPV6_MULTICAST_HOPS: where.hop_limit,
+    }
+    for option, value in options.items():
+        sock.setsockopt(socket.IPPROTO_IPV6, option, value)
+    sock.bind(("::", UDP_PORT))
+    membership = socket.inet_pton(socket.AF_INET6, where.group) + struct.pack("@I", index)
+    sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, membership)
+    link = Link(sock, b"", where.buffer_bytes)
+    link._everybody = _socket_address(where.group)
+    link._addresses = {number: _socket_address(address) for number, address in where.addresses.items()}
+    return link
+
+
+def _socket_address(address: str) -> bytes:
+    """struct sockaddr_in6."""
+    return struct.pack("@H", socket.AF_INET6) + struct.pack("!HI", UDP_PORT, 0) + socket.inet_pton(
+        socket.AF_INET6, address
+    ) + struct.pack("@I", 0)  # fmt: skip
+
+
+def _send_all(slots: Slots, descriptor: int, frames: Sequence[bytes], names: Sequence[bytes] | None) -> int:
+    lost = done = 0
+    while done < len(frames):
+        end = done + slots.count
+        try:
+            done += slots.send(descriptor, frames[done:end], None if names is None else names[done:end])
+        except OSError as error:
+            if error.errno not in _LOST:
+                raise
+            lost += 1
+            done += 1
+    return lost
 
 
 class Loopback:
@@ -153,13 +147,9 @@ class Loopback:
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)  # protocol 0: for sending only
         self._socket.bind(("lo", 0))
         self._head = _ETHERNET.pack(bytes(6), bytes(6), ETHERTYPE)
+        self._slots = Slots(_SLOTS, _FRAME_MAX)
 
-    def send(self, data: bytes) -> None:
-        while True:
-            try:
-                self._socket.send(self._head + data)
-                return
-            except OSError as error:
-                if error.errno != errno.ENOBUFS:
-                    raise
-                select.select([], [self._socket], [], 0.001)
+    def send(self, notes: Sequence[bytes]) -> None:
+        """Send all of them; the loopback loses nothing."""
+        if _send_all(self._slots, self._socket.fileno(), [self._head + note for note in notes], None):
+            raise RuntimeError("the loopback did not take a NOTE")

@@ -98,32 +98,36 @@ class Shell:
         self._read_at = 0  # true time before which a slow reader does not read
         self._next = 0
         self._stopped = False
-        self._notes = self._sent = self._received = self._malformed = self._not_sent = 0
+        self._notes: list[bytes] = []  # encoded, not yet sent; never both these ...
+        self._pdus: list[tuple[bytes, tuple[int, ...] | None]] = []  # ... and these, so that order is kept
+        self._noted = self._sent = self._received = self._malformed = self._not_sent = 0
 
     def run(self) -> None:
         """Until the harness says stop."""
         now = time.time_ns()
         self._note(Log(NoteKind.READY, values=(now,)), self._clock.local(now))
-        self._carry_out([], self._clock.local(now))
+        self._flush()
         self._control.send(json.dumps(["ready", os.getpid()]).encode())
-        link, control = self._link.fileno(), self._control.fileno()
+        link, control = self._link.socket.fileno(), self._control.fileno()
         turns = 0
         while not self._stopped:
-            now = time.time_ns()
             wait_ns = self._due(now)
+            self._flush()
             if wait_ns is not None and wait_ns <= 0:
                 turns += 1
                 if turns > _TURNS_MAX:
                     raise RuntimeError(f"the machine's deadline stays at or before now ({now} ns)")
+                now = time.time_ns()
                 continue
             turns = 0
             listen = [control] if self._read_at > now else [link, control]
             readable, _, _ = select.select(listen, [], [], None if wait_ns is None else wait_ns / _BILLION)
+            now = time.time_ns()
             if control in readable:
-                self._obey()
+                self._obey(now)
             if link in readable:
-                self._drain()
-        self._end()
+                self._take(now)
+        self._end(now)
 
     def _due(self, now: int) -> int | None:
         """Do what is due at true time `now`; how long nothing else will be."""
@@ -144,13 +148,10 @@ class Shell:
             times.append(self._read_at)
         return min(times) - now if times else None
 
-    def _drain(self) -> None:
-        now = time.time_ns()
+    def _take(self, now: int) -> None:
+        """Give the machine what the network has brought; a slow reader takes one frame and rests."""
         local = self._clock.local(now)
-        while True:
-            data = self._link.receive()
-            if data is None:
-                return
+        for data in self._link.receive_one() if self._read_delay_ns else self._link.receive():
             self._received += 1
             try:
                 pdu = decode_untrusted(data)
@@ -159,30 +160,43 @@ class Shell:
                 self._note(Log(NoteKind.REFUSED, text=f"malformed: {error}"), local)
             else:
                 self._carry_out(self._machine.step(Received(pdu), local), local)
-            if self._read_delay_ns:
-                self._read_at = now + self._read_delay_ns
-                return
+        self._read_at = now + self._read_delay_ns if self._read_delay_ns else 0
 
     def _carry_out(self, outputs: Iterable[Output], local: int) -> None:
         for output in outputs:
             if isinstance(output, Send):
+                self._flush_notes()  # what was noted before a PDU is captured before it
                 self._sent += 1
-                self._not_sent += self._link.send(encode(output.pdu), output.to)
+                self._pdus.append((encode(output.pdu), output.to))
             else:
                 self._note(output, local)
 
     def _note(self, log: Log, local: int) -> None:
-        self._notes += 1
+        self._flush_pdus()
+        self._noted += 1
         note = Note(
-            src=self._me, kind=log.kind, incarnation=self._incarnation, number=self._notes, local_ns=local,
+            src=self._me, kind=log.kind, incarnation=self._incarnation, number=self._noted, local_ns=local,
             about=log.about, seq=log.seq, npeers=len(log.peers), nvalues=len(log.values),
             peers=log.peers, values=log.values, text=log.text.encode(),
         )  # fmt: skip
-        self._loopback.send(encode(note))
+        self._notes.append(encode(note))
 
-    def _obey(self) -> None:
+    def _flush(self) -> None:
+        self._flush_notes()
+        self._flush_pdus()
+
+    def _flush_notes(self) -> None:
+        if self._notes:
+            self._loopback.send(self._notes)
+            self._notes.clear()
+
+    def _flush_pdus(self) -> None:
+        if self._pdus:
+            self._not_sent += self._link.send(self._pdus)
+            self._pdus.clear()
+
+    def _obey(self, now: int) -> None:
         word, value = json.loads(self._control.recv(65_536) or b'["stop", null]')
-        now = time.time_ns()
         if word == "stop":
             self._stopped = True
         elif word == "clock":
@@ -198,9 +212,9 @@ class Shell:
         else:
             raise ValueError(f"unknown command {word!r}")
 
-    def _end(self) -> None:
-        now = time.time_ns()
+    def _end(self, now: int) -> None:
         counters = {"malformed": self._malformed, "not_sent": self._not_sent, **self._machine.counters()}
-        values = (self._notes + 1, self._sent, self._received, int(self._machine.settled()))
+        values = (self._noted + 1, self._sent, self._received, int(self._machine.settled()))
         self._note(Log(NoteKind.END, values=values), self._clock.local(now))
+        self._flush()
         self._control.send(json.dumps(["ended", counters]).encode())

@@ -27,4 +27,4 @@ class HarnessNotes:
             src=0, kind=kind, incarnation=self._incarnation, number=self._number, local_ns=time.time_ns(),
             about=0, seq=0, npeers=len(peers), nvalues=len(values), peers=peers, values=values, text=text.encode(),
         )  # fmt: skip
-        (loopback or self._loopback).send(encode(note))
+        (loopback or self._loopback).send([encode(note)])
