@@ -159,8 +159,8 @@ class Membership:
     def _leave(self, told_by: int) -> None:
         """They have a newer view, and we are not in it."""
         core = self._core
-        core.log(NoteKind.LEFT, seq=core.view, text="disjoined")
         core.alarm("disjoined", (core.me,))
+        core.log(NoteKind.LEFT, seq=core.view, text="disjoined")
         self._incarnations, core.members = {}, ()
         self._excluded()
         self._asked, self._host = 0, told_by

@@ -26,6 +26,7 @@ class Sending:
 
     seq: int
     held: Held
+    audience: frozenset[int]  # to whom it was sent
     limit: int  # the last round
     round: int = 0
     reports: dict[int, dict[int, set[int]]] = field(default_factory=dict)  # round -> suspect -> reporters
@@ -63,8 +64,9 @@ class Sender:
             return core.log(NoteKind.REFUSED, core.me, values=(event.number,), text="not a member of the group")
         self._number += 1
         seq = core.setting.incarnation - 1 << _NUMBER_BITS | self._number
+        audience = frozenset(core.members) - {core.me}
         core.log(NoteKind.SENT, core.me, seq, peers=core.members, values=(event.number,))
-        sending = Sending(seq, self.tester.hold(core.me, seq, event.data, 0), core.options.maxfail)
+        sending = Sending(seq, self.tester.hold(core.me, seq, event.data, 0), audience, core.options.maxfail)
         self._open[seq] = sending
         return self._multicast(sending)
 
@@ -269,16 +271,22 @@ class Sender:
     # the end
 
     def _succeed(self, sending: Sending) -> None:
+        """All members confirm, or do not complain; but who has gone meanwhile without a word has not got it."""
+        lost = tuple(sorted(sending.audience - set(self._core.members) - sending.evidence))
+        if lost:
+            return self._fail(sending, lost)
         self._finish(sending, "SUCCESS", ())
         doubted = self._core.rules.doubted_after_success(self._counts(sending), self._maxfail())
         if doubted:
             self._probe(sending, doubted)
+        return None
 
     def _fail(self, sending: Sending, suspects: tuple[int, ...]) -> None:
         self._core.alarm("unreached", suspects, self._core.me, sending.seq)
         self._finish(sending, "FAIL", suspects)
         counts, me = self._counts(sending), self._core.me
-        self._remove(sending, tuple(k for k in suspects if k != me and counts.get(k, 0) >= self._maxfail()))
+        there = [k for k in suspects if k != me and k in self._core.members]
+        self._remove(sending, tuple(k for k in there if counts.get(k, 0) >= self._maxfail()))
 
     def _remove(self, sending: Sending, nodes: tuple[int, ...]) -> None:
         if nodes:
@@ -327,7 +335,7 @@ class Sender:
         """Members have gone or come: what is undecided is multicast in the new view, and gets a round more for it."""
         for sending in list(self._open.values()):
             self._stop_probing(sending)
-            sending.evidence -= changed  # who began anew has lost it
+            sending.evidence -= changed.intersection(self._core.members)  # who began anew has lost it
             if not sending.outcome and sending.round < _LAST_ROUND:
                 sending.limit = max(sending.limit, sending.round) + 1
                 self._next_round(sending)

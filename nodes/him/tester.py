@@ -77,7 +77,7 @@ class Tester:
             self._core.timers.cancel(("hold", *held.key, query.src))
             self._answer(query, held)
         self.keep(held.key)
-        self._core.log(NoteKind.DELIVERED, origin, seq, values=(round_,))
+        self._core.log(NoteKind.DELIVERED, origin, seq, values=(round_, int.from_bytes(held.hash[:7], "big")))
         return held
 
     def on_data(self, pdu: HimData) -> None:

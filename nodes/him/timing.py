@@ -43,7 +43,8 @@ class RoundTrips:
         if peer not in self._smoothed:
             return self._initial_ns
         srtt, rttvar = self._smoothed[peer]
-        return min(max(srtt + 4 * rttvar, self._min_ns), self._max_ns)
+        # Where nothing varies RTTVAR decays to nothing, and an answer would race with its own time-out.
+        return min(max(srtt + max(4 * rttvar, srtt // 4), self._min_ns), self._max_ns)
 
     def variation_ns(self) -> int:
         """How much later than another sent with it a packet may come: the largest 4 RTTVAR that was measured."""
