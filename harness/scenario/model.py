@@ -191,7 +191,7 @@ class Expect:
     """[[expect]]: a property with its verdict, or a metric within limits."""
 
     property: str | None = None
-    verdict: Literal["pass", "fail"] | None = None
+    verdict: Literal["pass", "fail", "unknown"] | None = None
     metric: str | None = None
     near: float | None = None
     tolerance: Annotated[float, "share"] | None = None
