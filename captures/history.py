@@ -43,6 +43,8 @@ class Transmission:
     seq: int = 0  # ... and number
     entries: int = 0  # of its tag: CB entries of delta, s-records of cmd
     vector: tuple[int, ...] = ()  # V of cmd
+    payload: int = 0  # bytes that the application gave, as far as the PDU carries any
+    multicast: bool = False  # to a group address: a copy for everybody
     digest: int = 0  # him: the first bytes of the hash of what its sender holds; 0: it holds nothing
 
 

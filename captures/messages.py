@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from captures.fields import field_columns
@@ -106,4 +105,9 @@ def tag_column(title: str) -> str | None:
     return {"delta.DATA": "cb", "cmd.DATA": "r"}.get(title)
 
 
-__all__ = ["column", "ints", "lengths", "naming", "pa", "tag_column"]
+def payload_column(title: str) -> str | None:
+    """The column with the number of bytes that the application gave."""
+    try:
+        return f"{column(title, 'payload')}_length"
+    except KeyError:
+        return None

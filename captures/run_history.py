@@ -16,17 +16,18 @@ import pyarrow as pa
 from captures.audit import Hole, counter_holes, file_holes, note_holes
 from captures.columns import notes, read_frames
 from captures.history import Event, History, Transmission
-from captures.messages import Ints, column, ints, lengths, naming, tag_column
+from captures.messages import Ints, column, ints, lengths, naming, payload_column, tag_column
 from captures.pcap import Audit
 from nodes.wire import all_pdu_types
 from nodes.wire.him import HAVE
 from nodes.wire.note import NoteKind
 
 Table: TypeAlias = Any
-_FRAME = ("file", "frame", "time_ns", "direction", "type", "src", "pdu_length")
+_FRAME = ("file", "frame", "time_ns", "direction", "type", "src", "pdu_length", "ip_dst")
 _NOTE = (
     "frame", "time_ns", "src", "kind", "incarnation", "number", "local_ns", "about", "seq", "peers", "values", "text"
 )  # fmt: skip
+_MULTICAST = 0xFF  # the first byte of an IPv6 group address
 _KINDS = {int(kind): kind for kind in NoteKind}
 
 
@@ -114,7 +115,8 @@ def _columns() -> list[str]:
     names = list(_FRAME)
     for row in all_pdu_types():
         found = naming(row.name)
-        tag = tag_column(row.name)
+        tag, carried = tag_column(row.name), payload_column(row.name)
+        names += [carried] if carried else []
         names += [*(found[0] if found else ()), *([column(row.name, tag)] if tag else ())]
     names += [column("cmd.DATA", "v"), column("him.ANSWER", "hash"), column("him.ANSWER", "flags")]
     return list(dict.fromkeys(names))
@@ -131,28 +133,32 @@ def _transmissions(path: Path) -> Iterator[Transmission]:
             continue
         table = table.take(rows)
         titles = [titles[row] for row in rows.tolist()]
-        about, seq, entries = (np.zeros(len(rows), np.int64) for _ in range(3))
+        about, seq, entries, payload = (np.zeros(len(rows), np.int64) for _ in range(4))
         vectors: list[tuple[int, ...]] = [()] * len(rows)
         digests = [0] * len(rows)
         for title in sorted(set(titles)):
             mine = np.flatnonzero(np.array([one == title for one in titles]))
-            _name(table, title, mine, about, seq, entries)
+            _name(table, title, mine, about, seq, entries, payload)
             if title == "cmd.DATA":
                 for row, vector in zip(mine.tolist(), table[column(title, "v")].take(mine).to_pylist(), strict=True):
                     vectors[row] = tuple(vector)
             if title in ("him.DATA", "him.QUERY", "him.ANSWER", "him.CONFIRM"):
                 for row, digest in zip(mine.tolist(), _digests(table.take(mine), title), strict=True):
                     digests[row] = digest
-        columns = [table[field].to_pylist() for field in ("time_ns", "direction", "src", "pdu_length", "frame")]
-        for title, time_ns, direction, src, length, frame, origin, number, count, vector, digest in zip(
-            titles, *columns, about.tolist(), seq.tolist(), entries.tolist(), vectors, digests, strict=True
+        columns = [
+            table[field].to_pylist() for field in ("time_ns", "direction", "src", "pdu_length", "frame", "ip_dst")
+        ]
+        counted = [numbers.tolist() for numbers in (about, seq, entries, payload)]
+        for title, time_ns, direction, src, length, frame, to, origin, number, count, carried, vector, digest in zip(
+            titles, *columns, *counted, vectors, digests, strict=True
         ):
             yield Transmission(
-                time_ns, at, direction or "", src, title, length, name, frame, origin, number, count, vector, digest
-            )
+                time_ns, at, direction or "", src, title, length, name, frame, origin, number, count, vector,
+                carried, to is not None and to[0] == _MULTICAST, digest,
+            )  # fmt: skip
 
 
-def _name(table: Table, title: str, rows: Ints, about: Ints, seq: Ints, entries: Ints) -> None:
+def _name(table: Table, title: str, rows: Ints, about: Ints, seq: Ints, entries: Ints, payload: Ints) -> None:
     part = table.take(rows)
     found = naming(title)
     if found is not None:
@@ -160,6 +166,9 @@ def _name(table: Table, title: str, rows: Ints, about: Ints, seq: Ints, entries:
     tag = tag_column(title)
     if tag is not None:
         entries[rows] = lengths(part, column(title, tag))
+    carried = payload_column(title)
+    if carried is not None:
+        payload[rows] = ints(part, carried)
 
 
 def _digests(table: Table, title: str) -> list[int]:

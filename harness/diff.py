@@ -19,7 +19,7 @@ from captures.run_history import capture_files
 from captures.unwrap import unwrap
 from captures.walk import RECORD_HEADER
 from harness.rundir import RunDir, RunDirError
-from nodes.wire import Pdu, WireError, decode_untrusted
+from nodes.wire import Pdu, WireError, all_pdu_types, decode_untrusted
 from nodes.wire.note import Note, NoteKind
 from nodes.wire.table import Flags
 
@@ -94,6 +94,7 @@ def dissect(record: Record | None) -> list[str]:
     """A frame as lines: what it is, then one field per line, with the names of the wire table."""
     if record is None:
         return ["(no such frame)"]
+    all_pdu_types()  # a PDU is known when its module is imported
     lines = [f"frame {record.frame}, {record.time_ns / 1e9:.9f} s, {len(record.data)} bytes"]
     if not record.pdu_at:
         return [*lines, "no PDU of ours:", *textwrap.wrap(record.data.hex(" "), 48)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -191,6 +193,20 @@ def test_a_missing_frame_and_a_missing_file(tmp_path: Path) -> None:
     found = first_parting(one, other)
     assert found is not None
     assert (found.capture, found.frame, found.right) == ("n3.pcap", 1, None)
+
+
+def test_every_protocol_is_dissected_by_the_command_itself(tmp_path: Path) -> None:
+    one, other = run_dir(tmp_path / "one", _GOOD), run_dir(tmp_path / "other", _GOOD)
+    events = [event for event in stopped(history(_GOOD)).events if event.node == 2]
+    (other / "captures/n2.pcap").write_bytes(
+        timed_pcap([Frame(event.time_ns, "n2", note_of(event), outgoing=False) for event in events])
+    )
+    # A process of its own: here, other tests have imported every PDU long ago.
+    command = [sys.executable, "-m", "harness", "diff", str(one), str(other)]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert said.returncode == 1, said.stderr
+    assert "st.DATA from n1" in said.stdout
+    assert "dst = (2, 3)" in said.stdout
 
 
 def test_a_damaged_pdu_is_shown_as_it_is(tmp_path: Path) -> None:

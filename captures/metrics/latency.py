@@ -1,0 +1,72 @@
+"""How long it took: from submission to delivery, from sending to confirmation, and how long nothing was delivered."""
+
+from __future__ import annotations
+
+from captures.history import History
+from captures.metrics.registry import metric, of_kind, quantiles
+from nodes.wire.note import NoteKind
+
+_MS = 1e6
+
+
+def latencies_ms(history: History) -> list[float]:
+    """From submission to each delivery, in the order of size."""
+    submitted = {
+        (event.node, event.incarnation, event.seq): event.time_ns for event in of_kind(history, NoteKind.SUBMITTED)
+    }
+    began: dict[tuple[int, int], int] = {}
+    for event in of_kind(history, NoteKind.SENT):
+        if event.values:
+            at_ns = submitted.get((event.node, event.incarnation, event.values[0]))
+            if at_ns is not None:
+                began.setdefault((event.about, event.seq), at_ns)
+    found = (
+        (event.time_ns - began[event.about, event.seq]) / _MS
+        for event in of_kind(history, NoteKind.DELIVERED)
+        if (event.about, event.seq) in began
+    )
+    return sorted(found)
+
+
+quantiles("latency", "from submission to delivery", latencies_ms)
+
+
+def _since_sending(name: str, what: str, kind: NoteKind) -> None:
+    quantiles(name, f"from sending to {what}", lambda history: _since_sending_ms(kind, history))
+
+
+def _since_sending_ms(kind: NoteKind, history: History) -> list[float]:
+    sent: dict[tuple[int, int], int] = {}
+    for event in of_kind(history, NoteKind.SENT):
+        sent.setdefault((event.about, event.seq), event.time_ns)
+    return [
+        (event.time_ns - sent[event.about, event.seq]) / _MS
+        for event in of_kind(history, kind)
+        if (event.about, event.seq) in sent
+    ]
+
+
+quantiles("acceptance", "from sending to acceptance", lambda history: _since_sending_ms(NoteKind.ACCEPTED, history))
+quantiles(
+    "confirmation", "from sending to confirmation", lambda history: _since_sending_ms(NoteKind.CONFIRMED, history)
+)
+quantiles(
+    "decision", "from sending to what the sender is told", lambda history: _since_sending_ms(NoteKind.RESULT, history)
+)
+
+
+@metric("outage_max_ms", "the longest time between two deliveries at a node that did not stop", "ms")
+def _outage(history: History) -> float | None:
+    stopped = {event.node for event in of_kind(history, NoteKind.LEFT)}
+    for event in of_kind(history, NoteKind.FAULT):
+        if event.text.partition(" ")[0] == "crash":
+            stopped.update(event.peers)
+    last: dict[int, int] = {}
+    longest: int | None = None
+    for event in of_kind(history, NoteKind.DELIVERED):
+        if event.node in stopped:
+            continue
+        if event.node in last:
+            longest = max(longest or 0, event.time_ns - last[event.node])
+        last[event.node] = event.time_ns
+    return None if longest is None else longest / _MS

@@ -1,0 +1,110 @@
+"""What the papers measure of their own protocols: tags and waits (002, 004), rounds and false successes (003).
+
+What the values of a NOTE mean depends on the protocol; which one ran is known by its options.
+"""
+
+from __future__ import annotations
+
+from captures.history import Event, History
+from captures.metrics.registry import count, mean, metric, of_kind, quantiles, ratio, sent_frames
+from nodes.wire.note import NoteKind
+
+_MS = 1e6
+
+
+def _tags(history: History) -> list[tuple[str, int]]:
+    return [(frame.title, frame.entries) for frame in sent_frames(history) if frame.title in ("delta.DATA", "cmd.DATA")]
+
+
+@metric("tag_entries", "entries of CB, or s-records, per message sent")
+def _tag_entries(history: History) -> float | None:
+    return mean([entries for _, entries in _tags(history)])
+
+
+@metric("tag_entries_max", "the most entries of CB, or s-records, of any message")
+def _tag_entries_max(history: History) -> float | None:
+    return max((entries for _, entries in _tags(history)), default=None)
+
+
+@metric("tag_bytes", "bytes of the tag per message sent: counts and entries of CB; vector time and s-records", "bytes")
+def _tag_bytes(history: History) -> float | None:
+    nodes = len(history.nodes)
+    return mean([nodes + 10 * entries if title == "delta.DATA" else 4 * nodes + 8 * entries
+                 for title, entries in _tags(history)])  # fmt: skip
+
+
+# Δ-causal order (002 §4): DELIVERED has TS, wait, unnecessary wait, entries for me, entries.
+
+
+def _delta_deliveries(history: History) -> list[Event]:
+    if "delta_ns" not in history.settings:
+        return []
+    return [
+        event for event in of_kind(history, NoteKind.DELIVERED) if event.about != event.node and len(event.values) > 4
+    ]
+
+
+@metric("cb_full_share", "rate_MAX: messages that came with MAX_CB entries for their receiver (paper 002 §4)")
+def _cb_full(history: History) -> float | None:
+    most = int(history.settings.get("max_cb", 0))
+    deliveries = _delta_deliveries(history)
+    return ratio(sum(event.values[3] >= most for event in deliveries), len(deliveries))
+
+
+@metric("unnecessary_wait_share", "rate_wait: messages that waited although all before them were there (paper 002 §4)")
+def _waited(history: History) -> float | None:
+    deliveries = _delta_deliveries(history)
+    return ratio(sum(event.values[2] > 0 for event in deliveries), len(deliveries))
+
+
+@metric("unnecessary_wait_per_delta", "rate_w_time: mean unnecessary wait of all messages, in Δ (paper 002 §4)")
+def _wait_time(history: History) -> float | None:
+    waits = mean([event.values[2] for event in _delta_deliveries(history)])
+    return None if waits is None else ratio(waits, float(history.settings["delta_ns"]))
+
+
+@metric("late_share", "messages that came after their deadline")
+def _late(history: History) -> float | None:
+    late = sum(1 for event in of_kind(history, NoteKind.REFUSED) if event.text == "late" and event.seq)
+    return ratio(late, late + len(_delta_deliveries(history)))
+
+
+# Causal order (004): DELIVERED has the wait in the queue first.
+
+
+def _queue_waits_ms(history: History) -> list[float]:
+    if "queue_limit" not in history.settings:
+        return []
+    return [event.values[0] / _MS for event in of_kind(history, NoteKind.DELIVERED) if event.values]
+
+
+quantiles("queue_wait", "from arrival to delivery of causally ordered messages", _queue_waits_ms)
+
+
+# High integrity (003): RESULT has the number of rounds after the first.
+
+
+@metric("success_share", "messages of which the sender was told SUCCESS")
+def _success(history: History) -> float | None:
+    told = list(of_kind(history, NoteKind.RESULT))
+    return ratio(sum(event.text == "SUCCESS" for event in told), len(told))
+
+
+@metric("false_success_share", "messages of which the sender was told SUCCESS before all it was sent to had delivered")
+def _false_success(history: History) -> float | None:
+    missing: dict[tuple[int, int], set[int]] = {}
+    false = 0
+    for event in history.events:
+        key = (event.about, event.seq)
+        if event.kind is NoteKind.SENT:
+            missing[key] = set(event.peers)
+        elif event.kind is NoteKind.DELIVERED and key in missing:
+            missing[key].discard(event.node)
+        elif event.kind is NoteKind.RESULT and event.text == "SUCCESS":
+            false += bool(missing.get(key))
+    return ratio(false, count(history, NoteKind.RESULT))
+
+
+@metric("rounds_per_message", "multicasts of a message until the sender was told")
+def _rounds(history: History) -> float | None:
+    return mean([event.values[0] + 1 for event in of_kind(history, NoteKind.RESULT) if event.values])

@@ -1,0 +1,135 @@
+"""Metrics of the network and of the protocols, each with the number counted by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from captures.history import History, Transmission
+from captures.metrics import METRICS, delays_by_link, loss_by_receiver, measure
+from tests.notation import history
+
+
+def frame(time_us: int, at: str, direction: str, title: str, seq: int = 0, **more: int | bool) -> Transmission:
+    about = 1 if seq else 0
+    return replace(
+        Transmission(time_us * 1000, at, direction, 1, title, 100, f"{at}.pcap", 1, about, seq),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def with_frames(line: str, *frames: Transmission, **settings: int) -> History:
+    return replace(history(line, **settings), transmissions=frames)
+
+
+ON_CHANNEL = with_frames(
+    "1+a>2,3 1+b>2 @4 2^a 2=a @6 3^a 2-a 3-a @20 2-b x1",
+    frame(10, "channel", "", "st.DATA", 1, payload=40),
+    frame(20, "channel", "", "st.DATA", 2, payload=10),
+    frame(30, "channel", "", "st.RST"),
+    frame(40, "channel", "", "st.DATA", 2, payload=10),
+    frame(11, "n1", "in", "st.DATA", 1),
+    frame(21, "n1", "in", "st.DATA", 2),
+    frame(31, "n1", "in", "st.RST"),
+    frame(41, "n1", "in", "st.DATA", 2),
+    frame(15, "n2", "in", "st.DATA", 1),
+    frame(42, "n2", "in", "st.DATA", 2),
+    frame(17, "n3", "in", "st.DATA", 1),
+    frame(37, "n3", "in", "st.RST"),
+    frame(38, "n3", "in", "st.RST"),
+    frame(9, "n1", "out", "st.DATA", 1),
+)
+
+ROUTED = with_frames(
+    "1+a 2+b",
+    frame(0, "n1", "out", "him.DATA", 1, multicast=True),
+    frame(0, "n1", "out", "him.QUERY", 1),
+    frame(2000, "n2", "in", "him.DATA", 1),
+    frame(1500, "n2", "in", "him.QUERY", 1),
+    frame(1000, "r1", "in", "him.DATA", 1),
+)
+
+DELTA = with_frames(
+    "1+a>2,3 2%a,1,2 3%a,1,1 1+b>2 2%b,0,2 2+c>2,3 2%c,0,0 3/c",
+    frame(0, "n1", "out", "delta.DATA", 1, entries=3),
+    frame(0, "n1", "out", "delta.DATA", 2, entries=6),
+    delta_ns=10_000_000,
+    max_cb=2,
+)
+
+HIM = with_frames("1+a 1-a 2-a 1+b 1$a 3-a 1-b 2-b 3-b 1$b 1+c 1$c:3")
+
+WANTED: list[tuple[str, History, Mapping[str, float]]] = [
+    (
+        "channel",
+        ON_CHANNEL,
+        {
+            "frames:st.DATA": 3,
+            "frames:st.RST": 1,
+            "frames:st.RST_PAK": 0,
+            "loss_share": (0 + 0.5 + 0.25) / 3,
+            "loss_share_max": 0.5,
+            "loss_share_min": 0,
+            "delay_p50_ms": 0.005,  # a, sent once: 1, 5 and 7 us
+            "delay_max_ms": 0.007,
+            "bytes_per_delivered_byte": 400 / (40 + 40 + 10),
+            "acceptance_max_ms": 6,
+            "confirmation_p50_ms": 5,
+            "outage_max_ms": 13,
+            "clock_skew_max_ms": 0,
+        },
+    ),
+    ("routed", ROUTED, {"loss_share": 1 - 2 / 3, "delay_p50_ms": 1.5, "delay_max_ms": 2}),
+    (
+        "delta",
+        DELTA,
+        {
+            "tag_entries": 4.5,
+            "tag_entries_max": 6,
+            "tag_bytes": 3 + 45,
+            "cb_full_share": 2 / 3,
+            "unnecessary_wait_share": 0,
+            "late_share": 1 / 4,
+        },
+    ),
+    (
+        "him",
+        HIM,
+        {"success_share": 2 / 3, "false_success_share": 1 / 3, "decision_max_ms": 6},
+    ),
+    ("skew", history("2@7 1+a 2-a"), {"clock_skew_max_ms": 7}),
+    ("cmd", history("1+a 2-a", queue_limit=9), {}),
+]
+
+
+@pytest.mark.parametrize(("run", "values"), [(run, values) for _, run, values in WANTED], ids=[n for n, _, _ in WANTED])
+def test_measured(run: History, values: Mapping[str, float]) -> None:
+    assert {name: measure(run, name) for name in values} == pytest.approx(dict(values))
+
+
+def test_the_waits_that_the_paper_counts() -> None:
+    line = "1+a>2 2%a,1,2 1+b>2 2%b,1,2"
+    one = history(line, delta_ns=10_000_000, max_cb=3)
+    waited = replace(
+        one,
+        events=tuple(
+            replace(event, values=(*event.values[:2], 2_000_000, *event.values[3:])) if event.seq == 2 and
+            event.kind.name == "DELIVERED" else event for event in one.events
+        ),
+    )  # fmt: skip
+    assert measure(waited, "unnecessary_wait_share") == 0.5
+    assert measure(waited, "unnecessary_wait_per_delta") == pytest.approx(0.1)
+    assert measure(waited, "cb_full_share") == 0
+
+
+def test_by_receiver_and_by_link() -> None:
+    assert loss_by_receiver(ON_CHANNEL) == {1: 0, 2: 0.5, 3: 0.25}
+    assert loss_by_receiver(ROUTED) == {}
+    assert delays_by_link(ROUTED) == {("n1", "n2"): [2_000_000, 1_500_000]}
+
+
+def test_every_metric_says_what_it_is() -> None:
+    assert all(metric.meaning and metric.name == name for name, metric in METRICS.items())
+    assert all(name.endswith(f"_{metric.unit}") or metric.unit in ("", "bytes") for name, metric in METRICS.items())
