@@ -2,7 +2,8 @@
 
 An Impairment that exists is possible; `settings()` says in the kernel's own integers what has to be written, so that
 what is read back can be compared exactly. What netem can do, but not reproducibly or not in this place, is refused
-with the reason (`refusals`). Annotations name the unit in which people write a value. Facts about netem here are from net/sched/sch_netem.c of Linux 6.12 and 7.2.
+with the reason (`refusals`). Annotations name the unit in which people write a value. Facts about netem here are from
+net/sched/sch_netem.c of Linux 6.12 and 7.2.
 """
 
 from __future__ import annotations
