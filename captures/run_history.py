@@ -5,6 +5,7 @@ A NOTE that several captures show is taken from the first of them; two different
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,15 +19,13 @@ from captures.columns import notes, read_frames
 from captures.history import Event, History, Transmission
 from captures.messages import Ints, column, ints, lengths, naming, payload_column, tag_column
 from captures.pcap import Audit
-from nodes.wire import all_pdu_types
+from nodes.wire import Proto, all_pdu_types
 from nodes.wire.him import HAVE
 from nodes.wire.note import NoteKind
 
 Table: TypeAlias = Any
 _FRAME = ("file", "frame", "time_ns", "direction", "type", "src", "pdu_length", "ip_dst")
-_NOTE = (
-    "frame", "time_ns", "src", "kind", "incarnation", "number", "local_ns", "about", "seq", "peers", "values", "text"
-)  # fmt: skip
+_PLAIN = ("frame", "time_ns", "src", "incarnation", "number", "local_ns", "about", "seq")
 _MULTICAST = 0xFF  # the first byte of an IPv6 group address
 _KINDS = {int(kind): kind for kind in NoteKind}
 
@@ -57,24 +56,30 @@ def load_history(
     if nodes is None:
         nodes = [int(path.stem[1:]) for path in files if re.fullmatch(r"n\d+", path.stem)]
     audits: dict[str, Audit] = {}
-    events: list[tuple[int, int, Event]] = []
-    seen: dict[tuple[int, int, int], Event] = {}
+    events: list[Event] = []
+    order_ns: list[Ints] = []
+    seen: dict[int, Event] = {}
     holes: list[Hole] = []
     transmissions: list[Transmission] = []
     for path in files:
         audits[path.name] = audit = Audit(path.name)
-        for order_ns, event in _events(notes(path, audit), path.name):
-            key = (event.node, event.incarnation, event.number)
+        keys, times_ns, found = _events(notes(path, audit), path.name)
+        fresh = np.ones(len(found), bool)
+        for row, (key, event) in enumerate(zip(keys, found, strict=True)):
             other = seen.setdefault(key, event)
-            if other is event:
-                events.append((order_ns, len(events), event))
-            elif not _same(event, other):
-                holes.append(Hole(path.name, f"frame {event.frame} is another NOTE {event.number} of n{event.node}"))
+            if other is not event:
+                fresh[row] = False
+                if not _same(event, other):
+                    holes.append(
+                        Hole(path.name, f"frame {event.frame} is another NOTE {event.number} of n{event.node}")
+                    )
+        events += found if fresh.all() else [found[row] for row in np.flatnonzero(fresh)]
+        order_ns.append(times_ns[fresh])
         transmissions += _transmissions(path)
     if not files:
         holes.append(Hole(".", "there is no capture"))
-    events.sort()
-    ordered = tuple(event for _, _, event in events)
+    order = np.argsort(np.concatenate([np.zeros(0, np.int64), *order_ns]), kind="stable")
+    ordered = tuple([events[row] for row in order.tolist()])
     transmissions.sort(key=lambda one: one.time_ns)
     holes += file_holes(audits.items()) + counter_holes(audits, counters or {}) + note_holes(ordered, nodes)
     return History(
@@ -89,23 +94,38 @@ def _same(one: Event, other: Event) -> bool:
     return said(one) == said(other)
 
 
-def _events(table: Table, name: str) -> Iterator[tuple[int, Event]]:
-    """The NOTEs of one capture, with a time to order them by that never runs back within an incarnation of a node."""
-    get = {field: table[field].to_pylist() for field in _NOTE}
-    latest: dict[tuple[int, int], int] = {}
-    order = np.lexsort((get["number"], get["incarnation"], get["src"])).tolist()
-    for row in order:
-        kind = _KINDS.get(get["kind"][row])
-        if kind is None:
-            continue  # of a later version: its number still counts as missing
-        node, incarnation, time_ns = get["src"][row], get["incarnation"][row], get["time_ns"][row]
-        peers, values = get["peers"][row], get["values"][row]
-        at_ns = latest[node, incarnation] = max(time_ns, latest.get((node, incarnation), 0))
-        yield at_ns, Event(
-            time_ns, node, kind, get["about"][row], get["seq"][row], tuple(peers) if peers else (),
-            tuple(values) if values else (), get["text"][row] or "", incarnation, get["number"][row],
-            get["local_ns"][row], name, get["frame"][row],
-        )  # fmt: skip
+def _events(table: Table, name: str) -> tuple[list[int], Ints, list[Event]]:
+    """The NOTEs of one capture by node, incarnation and number; their keys; and times to order them by.
+
+    Such a time never runs back within an incarnation of a node, whatever the capture says.
+    """
+    node, incarnation, number, time_ns = (ints(table, field) for field in ("src", "incarnation", "number", "time_ns"))
+    keys = node << 48 | incarnation << 32 | number
+    known = np.flatnonzero(np.isin(ints(table, "kind"), list(_KINDS)))  # of a later version: it counts as missing
+    order = known[np.argsort(keys[known], kind="stable")]
+    table, keys, node, time_ns = table.take(order), keys[order], node[order], time_ns[order]
+    begins = np.flatnonzero(np.diff(keys >> 32, prepend=-1))
+    forward = [np.maximum.accumulate(part) for part in np.split(time_ns, begins[1:])] if len(keys) else [time_ns]
+    plain = {field: table[field].to_pylist() for field in _PLAIN}
+    kinds = [_KINDS[kind] for kind in table["kind"].to_pylist()]
+    texts = [text or "" for text in table["text"].to_pylist()]
+    found = map(
+        Event, plain["time_ns"], plain["src"], kinds, plain["about"], plain["seq"], _tuples(table, "peers"),
+        _tuples(table, "values"), texts, plain["incarnation"], plain["number"], plain["local_ns"],
+        itertools.repeat(name), plain["frame"],
+    )  # fmt: skip
+    return keys.tolist(), np.concatenate(forward), list(found)
+
+
+def _tuples(table: Table, name: str) -> list[tuple[int, ...]]:
+    """A list column, most of it empty."""
+    lists = table[name].combine_chunks()
+    flat, ends = lists.flatten().to_pylist(), np.cumsum(lengths(table, name)).tolist()
+    found, begin = [], 0
+    for end in ends:
+        found.append(tuple(flat[begin:end]) if end > begin else ())
+        begin = end
+    return found
 
 
 # Frames.
@@ -124,15 +144,11 @@ def _columns() -> list[str]:
 
 def _transmissions(path: Path) -> Iterator[Transmission]:
     at, name = path.stem, path.name
-    for batch in read_frames(path, _columns()):
+    types = [row.name for row in all_pdu_types() if row.proto is not Proto.NOTE]
+    for batch in read_frames(path, _columns(), types=types):
         table: Table = pa.Table.from_batches([batch])
         titles = table["type"].to_pylist()
-        of_protocol = np.array([title is not None and title != "note.NOTE" for title in titles], bool)
-        rows = np.flatnonzero(of_protocol)
-        if not len(rows):
-            continue
-        table = table.take(rows)
-        titles = [titles[row] for row in rows.tolist()]
+        rows = range(len(titles))
         about, seq, entries, payload = (np.zeros(len(rows), np.int64) for _ in range(4))
         vectors: list[tuple[int, ...]] = [()] * len(rows)
         digests = [0] * len(rows)
