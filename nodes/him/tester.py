@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from nodes.him.core import Core
 from nodes.him.majority import Verdict, majority
 from nodes.him.seal import hash_of
-from nodes.him.timing import round_trip_ns
+from nodes.him.timing import decision_time_ns, round_trip_ns
 from nodes.him.tree import Tree
 from nodes.wire.him import (
     HASH_BYTES,
@@ -44,6 +44,8 @@ class Held:
     hashes: dict[int, bytes] = field(default_factory=dict)  # neighbour -> what it holds
     bad: dict[int, Reason] = field(default_factory=dict)
     pend: frozenset[int] = frozenset()
+    success: bool = False  # the originator said so while our test was running
+    objected: bool = False  # and we told him that it is not true
     reported: int = 0
     retests: int = 0
 
@@ -104,7 +106,10 @@ class Tester:
         held.payload, held.hash, held.have = pdu.payload, pdu.hash, True
 
     def _keep_ns(self) -> int:
-        return 2 * (self._core.options.maxfail + 1) * self._core.decision_ns()
+        """Long enough for the report of the slowest tester there can be, even if T_dec has become short."""
+        options = self._core.options
+        slow_ns = decision_time_ns(options.rto_initial_ns, options.q, options.rtry)
+        return 2 * (options.maxfail + 1) * max(self._core.decision_ns(), slow_ns)
 
     def busy(self, key: Key) -> bool:
         return self._busy(self.store[key])
@@ -246,6 +251,8 @@ class Tester:
         held.pend = core.rules.pending(peer for peer in held.bad if peer != core.me)
         if held.origin == core.me:
             self._own_result(held, dict(held.bad))
+        elif held.success:
+            self._conclude(held, True)
         elif held.bad:
             wait_ns = core.chance.random() * core.options.spread * core.own_rto_ns()
             core.after(("report", *held.key), int(wait_ns))
@@ -288,10 +295,21 @@ class Tester:
             return core.refuse("not its originator", pdu)
         held = self.store.get(key)
         if held is not None:
-            self.finish(held)
+            self._conclude(held, bool(pdu.flags & SUCCESS))
         if pdu.flags & SUCCESS and (held is None or not held.have) and pdu.seq > self._floor.get(pdu.origin, 0):
             self._missed_it(key, pdu.round)
         return None
+
+    def _conclude(self, held: Held, success: bool) -> None:
+        """The originator calls it a success: a test that still runs goes on, and bad news is told once more."""
+        self._tree.end(held.key)
+        if success and held.tries:
+            held.success = True
+            return
+        if success and held.bad and not held.objected:
+            held.objected = True
+            self._send_report(held.key, held.lastround, held.bad)
+        self.finish(held)
 
     def _missed_it(self, key: Key, round_: int) -> None:
         """They call it a success and we have not got it: integrity is broken, and this node alone can know."""
@@ -304,7 +322,7 @@ class Tester:
         """Nobody waits for this message any more."""
         self._stop(held)
         self._tree.end(held.key)
-        held.ended, held.tries, held.bad, held.pend = True, {}, {}, frozenset()
+        held.ended, held.tries, held.bad, held.pend, held.payload = True, {}, {}, frozenset(), b""
 
     def _stop(self, held: Held) -> None:
         timers = self._core.timers
