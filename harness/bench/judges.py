@@ -17,6 +17,7 @@ GROUPS = {
     "ST": ("ST-1", "ST-2", "ST-3", "ST-4", "ST-5"),
     "TD": ("NC", "ND", "TD-1", "TD-2", "TD-3", "TD-4", "TD-5", "TD-6"),
     "CD": ("NC", "ND", "CD-1", "CD-2"),
+    "DC": ("DC-1", "DC-2", "DC-3", "DC-4"),
 }
 
 
@@ -48,7 +49,7 @@ def orderly_history(deliveries: int, nodes: int = 10, share: float = 0.5) -> His
     width = max(1, round(share * nodes))
     events = list(_orderly(deliveries // width, everybody, width))
     events.append(Event(events[-1].time_ns + 1, 0, NoteKind.MARK, text="end quiet", capture="harness.pcap", frame=1))
-    return History(everybody, tuple(events))
+    return History(everybody, tuple(events), settings={"delta_ns": 10**12, "epsilon_ns": 0, "max_cb": 4})
 
 
 def _orderly(messages: int, everybody: tuple[int, ...], width: int) -> Iterator[Event]:
@@ -57,12 +58,21 @@ def _orderly(messages: int, everybody: tuple[int, ...], width: int) -> Iterator[
     waiting: dict[int, list[tuple[int, int]]] = {node: [] for node in everybody}
     now = 1_000_000_000
 
+    sent_ns: dict[tuple[int, int], int] = {}
+
     def note(node: int, kind: NoteKind, about: int, seq: int, peers: tuple[int, ...] = ()) -> Event:
         nonlocal now
         now += 1_000
         numbers[node] += 1
+        # As delta notes them: the time stamp; no wait, no entries.
+        values: tuple[int, ...] = ()
+        if kind is NoteKind.SENT:
+            sent_ns[about, seq] = now
+            values = (seq, now, 0)
+        elif kind is NoteKind.DELIVERED:
+            values = (sent_ns[about, seq], 0, 0, 0, 0)
         return Event(
-            now, node, kind, about, seq, peers, (), "", 1, numbers[node], now, f"n{node}.pcap", numbers[node]
+            now, node, kind, about, seq, peers, values, "", 1, numbers[node], now, f"n{node}.pcap", numbers[node]
         )
 
     for index in range(messages):
