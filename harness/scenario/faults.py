@@ -156,8 +156,8 @@ class SlowReader(Fault):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PduFault(Fault):
-    """Chosen PDUs on the way to some nodes. Of those that match, for each receiver: skip some, spare some by chance,
-    then take `count`."""
+    """Chosen PDUs on the way to some nodes. Of those that match, for each receiver: take a `share` by chance, pass over
+    the first `skip` of these, then take `count`."""
 
     pdu: Annotated[PduMatch, PduCodec()]
     towards: Names | None = None  # all nodes

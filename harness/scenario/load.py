@@ -114,7 +114,7 @@ def _protocol(name: Any, problems: Problems) -> ProtocolSpec | None:
         return None
     try:
         return protocol(name)
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:  # a package that is not there, or not whole
         problems.append(Problem(("protocol",), f"the protocol {name} cannot be loaded here: {error}"))
         return None
 
