@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import shutil
 import sys
 import time
@@ -11,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from harness import rundir
+from harness.check import checked, document, summary
 from harness.engines.kernel import private_kernel, site_packages
-from harness.engines.outcome import EngineError, EngineOptions
+from harness.engines.outcome import EngineError, EngineOptions, MachineLacks
 from harness.engines.virtual import boot
 from harness.rundir import RunDir
-from harness.scenario import Scenario, dump, identity
+from harness.scenario import Scenario, dump, identity, load
+from harness.scenario.find import find
 from topologies.seeds import seed_for
 
 FORMAT = 1  # of the run directory
@@ -47,18 +51,19 @@ def run(scenario: Scenario, where: RunDir, options: EngineOptions, progress: Cal
 
 
 class ProgressLine:
-    """One line on a terminal that is written over; silent elsewhere."""
+    """One line on a terminal that is written over; silent elsewhere, and for the first second."""
 
-    def __init__(self, what: str, of_s: float | None) -> None:
-        self._what, self._of = what, of_s
+    def __init__(self, what: str) -> None:
+        self._what = what
         self._begin = time.monotonic()
         self._shown = False
 
     def __call__(self, now: str) -> None:
-        if not sys.stderr.isatty() or time.monotonic() - self._begin < 1:
+        elapsed = time.monotonic() - self._begin
+        if not sys.stderr.isatty() or elapsed < 1:
             return
         self._shown = True
-        text = f"\r{self._what}: {now} of virtual time, {time.monotonic() - self._begin:.0f} s of yours"
+        text = f"\r{self._what}: at {now} of its own time, {elapsed:.0f} s of yours"
         sys.stderr.write(text[: shutil.get_terminal_size().columns - 1] + "\033[K")
         sys.stderr.flush()
 
@@ -71,7 +76,31 @@ class ProgressLine:
 
 def fresh(scenario: Scenario, out: str | None) -> RunDir:
     """A run directory for this scenario."""
-    name = (
-        "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in scenario.name).strip(".") or "run"
-    )
-    return rundir.create(name, scenario.seed, None if out is None else Path(out))
+    name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in scenario.name).strip(".-")
+    return rundir.create(name or "run", scenario.seed, None if out is None else Path(out))
+
+
+def run_command(arguments: argparse.Namespace) -> int:
+    """`tutti run SCENARIO`."""
+    scenario = load(
+        find(arguments.scenario), settings=arguments.settings, seed=arguments.seed, engine=arguments.engine
+    )  # fmt: skip
+    where = fresh(scenario, arguments.out)
+    line = ProgressLine(scenario.name)
+    begin = time.monotonic()
+    try:
+        run(scenario, where, EngineOptions(memory_mb=arguments.memory, stall_s=arguments.stall), line)
+    except MachineLacks:
+        shutil.rmtree(where.path)  # nothing has been run: nothing is left
+        raise
+    finally:
+        line.clear()
+    result = checked(where.path)
+    if arguments.json:
+        print(json.dumps({"run": str(where.path), **document(result)}, indent=1, sort_keys=True, ensure_ascii=False))
+        return result.status
+    print(summary(result))
+    shown = os.path.relpath(where.path)
+    print(f"\n{scenario.name}: seed {scenario.seed}, {time.monotonic() - begin:.1f} s, in {shown}")
+    print(f"look closer: tutti show {shown}")
+    return result.status

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mininet.link import Intf, Link
-from mininet.net import Mininet
+from mininet.net import VERSION, Mininet
 from mininet.node import Node
 from mininet.nodelib import LinuxBridge
 from mininet.topo import Topo
@@ -26,6 +26,7 @@ from topologies.plan import PREFIX_LENGTH, Plan
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _CLONE_NEWNET = 0x40000000
+MININET_VERSION: str = VERSION
 CHANNEL = "channel"  # the interface (an ifb) that is the one queue of a one_channel
 NETLINK_PERMANENT = 0x80
 

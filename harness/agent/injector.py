@@ -8,6 +8,7 @@ the other nodes' ports are left alone.
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import os
 import random
@@ -98,6 +99,13 @@ def start_injector(devices: Mapping[str, str], found: Sequence[Rule]) -> int:
     return pid
 
 
+def end_injector(pid: int) -> bool:
+    """Kill the injector; was it still at work?"""
+    os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    return os.WIFSIGNALED(status)
+
+
 class _Injector:
     def __init__(self, devices: Mapping[str, str], found: Sequence[Rule]) -> None:
         self._rules = {port: [rule for rule in found if rule.port == port] for port in devices}
@@ -121,7 +129,7 @@ class _Injector:
             now = time.time_ns()
             while self._held and self._held[0][0] <= now:
                 _, _, port, frame = heapq.heappop(self._held)
-                self._out[port].send(frame)
+                self._put(port, frame)
             wait = (self._held[0][0] - now) / 1e9 if self._held else None
             readable, _, _ = select.select(list(self._listen), [], [], wait)
             for descriptor in readable:
@@ -142,14 +150,18 @@ class _Injector:
         now = time.time_ns()
         rule = next((one for one in self._rules[port] if pdu is not None and one.takes(pdu, now)), None)
         if rule is None:
-            self._out[port].send(frame)
+            self._put(port, frame)
             return
         self._notes.send(NoteKind.FAULT, peers=(rule.towards,), values=(rule.seen,), text=rule.what)
         if isinstance(rule.fault, Delay):
             self._hold(now + rule.fault.by_ns, port, frame)
         elif isinstance(rule.fault, Duplicate):
-            self._out[port].send(frame)
+            self._put(port, frame)
             self._hold(now + rule.fault.by_ns, port, frame)
+
+    def _put(self, port: str, frame: bytes) -> None:
+        with contextlib.suppress(OSError):  # a port that is down: the frame is lost there, as it would be without us
+            self._out[port].send(frame)
 
     def _hold(self, until_ns: int, port: str, frame: bytes) -> None:
         self._order += 1

@@ -79,6 +79,7 @@ class _Run:
         self.processes: dict[str, processes.Process] = {}
         self.readers: dict[str, tuple[int, int | None]] = {}  # slow readers: delay, buffer
         self.cut: set[str] = set()  # links that are down
+        self.injector: int | None = None  # its process
         self.state = Path("/run/tutti/state") if Path("/run/tutti/run").exists() else run_dir / ".state"
         self._timeline: list[tuple[int, int, Callable[[], None]]] = []
         self._order = 0
@@ -111,6 +112,8 @@ class _Run:
         quiet = self._until_quiet()
         self.notes.send(NoteKind.MARK, text="end", values=(int(quiet),))
         self.findings["quiet"] = quiet
+        if self.injector is not None and not injector.end_injector(self.injector):
+            raise RunFailed("the injector of PDU faults died")
         self.findings["impairments_at_end"] = self.traffic.settings()
         self.findings["counters"] = {
             node: processes.stop(process) for node, process in self.processes.items() if node not in self.crashed
@@ -154,7 +157,7 @@ class _Run:
         rules = injector.rules(self.plan, self.scenario.fault, self.t0, self.scenario.seed)
         if rules:
             devices = self.traffic.inject(sorted({rule.port for rule in rules}))
-            injector.start_injector(devices, rules)
+            self.injector = injector.start_injector(devices, rules)
 
     def _start(self, node: str) -> None:
         process = processes.start(self.network.node(node), lambda: self._config(node))

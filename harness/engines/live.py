@@ -26,9 +26,14 @@ def lacks() -> str:
         return "the live engine builds network namespaces: run as root (or use the virtual engine, which needs none)"
     probe = subprocess.run(
         [sys.executable, "-m", "harness.engines.live"], capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        env={**os.environ, "PYTHONPATH": _python_path()},
     )  # fmt: skip
     return probe.stdout.strip() or probe.stderr.strip()[-300:]
+
+
+def _python_path() -> str:
+    """Ours first, then what this process was given."""
+    return os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
 
 
 def _probe() -> str:
@@ -67,7 +72,7 @@ def run_live(run_dir: Path, options: EngineOptions, progress: Progress) -> dict[
         process = subprocess.Popen(
             [sys.executable, "-m", "harness.agent", str(run_dir)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             env={
-                "PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+                "PATH": os.environ["PATH"], "PYTHONPATH": _python_path(),
                 "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8",
             },
             start_new_session=True, preexec_fn=_own_namespaces,

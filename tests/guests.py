@@ -1,0 +1,73 @@
+"""Runs in the private kernel, for tests: a scenario in, a run directory out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from harness import rundir, runner
+from harness.check import Result, checked
+from harness.engines.outcome import EngineOptions
+from harness.rundir import RunDir
+from harness.scenario import loads
+
+ROOT = Path(__file__).resolve().parents[1]
+
+needs_kernel = pytest.mark.skipif(
+    "TUTTI_KERNEL" not in os.environ, reason="there is no private kernel: run the tests with `./tutti test`"
+)
+
+
+def run(text: str, out: Path, *, seed: int | None = None, settings: Sequence[str] = ()) -> tuple[RunDir, Result]:
+    """Run and judge a scenario."""
+    scenario = loads(text, seed=seed, settings=settings)
+    where = rundir.create(scenario.name, scenario.seed, out)
+    runner.run(scenario, where, EngineOptions(), lambda now: None)
+    return where, checked(where.path)
+
+
+def tutti(
+    *words: str, cwd: Path = ROOT, code: Path = ROOT, user: str | None = None,
+    environment: Mapping[str, str] | None = None, timeout_s: float = 300,
+) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    """The command line as a process of its own."""
+    return subprocess.run(
+        command(*words), cwd=cwd, user=user, env=child_environment(code, environment), capture_output=True, text=True,
+        timeout=timeout_s, check=False,
+    )  # fmt: skip
+
+
+def command(*words: str) -> list[str]:
+    """How to start it with this Python."""
+    return [sys.executable, "-m", "harness", *words]
+
+
+def child_environment(code: Path = ROOT, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment that the `tutti` shell file gives."""
+    return {**os.environ, "PYTHONPATH": str(code), "PYTHONDONTWRITEBYTECODE": "1", **(more or {})}
+
+
+def digest(where: Path) -> dict[str, str]:
+    """What must be equal for equal runs."""
+    files = [*sorted((where / "captures").iterdir()), where / "verdict.json"]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def guests() -> list[str]:
+    """Private kernels that run on this machine now."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if any(word.startswith(b"TUTTI_RUN=") for word in words):
+                found.append(" ".join(word.decode(errors="replace") for word in words))
+    return found
