@@ -28,7 +28,7 @@ examples:
   tutti list                                     which scenarios come with tutti
   tutti run raw/quiet                            run one of them
   tutti run my.toml --seed 3 --set impair.0.loss=5%
-  tutti show runs/quiet-s1                       look at what happened, and why
+  tutti show runs/raw-quiet-s1                       look at what happened, and why
 """
 
 
@@ -146,11 +146,11 @@ COMMANDS = (
     Command("run", "run a scenario and judge it", "harness.runner:run_command", _run,
             "  tutti run raw/quiet\n  tutti run my.toml --seed 3 --out here --set topology.nodes=7"),
     Command("check", "judge a run again, from its captures alone", "harness.check:check_command", _check,
-            "  tutti check runs/quiet-s1"),
+            "  tutti check runs/raw-quiet-s1"),
     Command("show", "open or print the report of a run", "harness.report:show_command", _show,
-            "  tutti show runs/quiet-s1\n  tutti show --text runs/quiet-s1"),
+            "  tutti show runs/raw-quiet-s1\n  tutti show --text runs/raw-quiet-s1"),
     Command("diff", "the first frame at which two runs part", "harness.diff:diff_command", _diff,
-            "  tutti diff runs/quiet-s1 runs/quiet-s1-2"),
+            "  tutti diff runs/raw-quiet-s1 runs/raw-quiet-s1-2"),
     Command("sweep", "scenario x parameters x seeds on Spark", "harness.sweep:sweep_command", _sweep,
             "  tutti sweep loss.toml\n  tutti sweep loss.toml --master spark://host:7077"),
     Command("list", "what there is: scenarios, protocols, faults, ...", "harness.commands.list:list_command", _list,

@@ -213,5 +213,5 @@ def test_our_own_scenarios_are_valid_and_read_back(path: Path) -> None:
         pytest.skip(f"{path.parent.name} is not there yet")
     scenario = load(path)
     assert loads(dump(scenario)) == scenario
-    assert path.parent.name == scenario.protocol and path.stem == scenario.name
+    assert scenario.name == f"{scenario.protocol}-{path.stem}" and scenario.protocol == path.parent.name
     assert scenario.description
