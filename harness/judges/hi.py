@@ -25,7 +25,7 @@ class _Message:
     """One message of one sender."""
 
     sending: Event
-    members: frozenset[int]  # of the sender's view when it sent
+    members: frozenset[int]  # whom it was sent to: the sender's view then
     deliveries: dict[int, Event]  # node -> its first
     result: Event | None
 
@@ -36,16 +36,12 @@ def _messages(facts: Facts) -> list[_Message]:
     for row in range(len(facts.d_message)):
         event = facts.delivery(row)
         deliveries[event.about, event.seq].setdefault(event.node, event)
-    views: dict[int, list[Event]] = defaultdict(list)
-    for life in facts.lives:
-        views[life.node] += life.views
     messages = []
     for message, at in enumerate(facts.sent_at.tolist()):
         if at < 0:
             continue
         sending, key = facts.events[at], facts.keys[message]
-        before = [view for view in views[sending.node] if view.time_ns <= sending.time_ns]
-        members = frozenset(before[-1].peers if before else facts.history.nodes)
+        members = frozenset(sending.peers)
         messages.append(_Message(sending, members, deliveries.get(key, {}), results.get(key)))
     return sorted(messages, key=lambda one: one.sending.time_ns)
 
@@ -116,7 +112,7 @@ def failure_is_told(facts: Facts) -> Finding:
     waiting: Finding | None = None
     told = 0
     for one in _messages(facts):
-        if facts.down(one.sending.node):
+        if _forgotten(facts, one):
             continue
         unreached = sorted(one.members - one.deliveries.keys())
         result = one.result
@@ -142,6 +138,12 @@ def failure_is_told(facts: Facts) -> Finding:
     if limit is None and told:
         return Undecided("the scenario does not say maxfail and the time-outs")
     return waiting or Holds(f"{told} messages that did not reach everybody were reported, in time")
+
+
+def _forgotten(facts: Facts, one: _Message) -> bool:
+    """The process that sent it has ended, and with it whoever was to be told; a later one knows nothing of it."""
+    who = (one.sending.node, one.sending.incarnation)
+    return facts.down(who[0]) or any((life.node, life.incarnation) == who and not life.up for life in facts.lives)
 
 
 def _decision_limit_ns(facts: Facts) -> int | None:
@@ -204,11 +206,14 @@ def accurate(facts: Facts) -> Finding:
         named = tuple(int(number) for number in re.findall(r"\bn(\d+)\b", fault.text))
         for node in fault.peers or named or everybody:
             troubled.setdefault(node, fault)
+    first: dict[int, Event] = {}  # a view's number -> who had it first, and so proposed it
+    for view in sorted((view for life in facts.lives for view in life.views), key=lambda view: view.time_ns):
+        first.setdefault(view.seq, view)
     for life in facts.lives:
         before = set(everybody)
         for view in life.views:
             for absent in sorted(before - set(view.peers)):
-                trouble = troubled.get(absent)
+                trouble = troubled.get(absent) or troubled.get(first[view.seq].node)  # who is cut off reaches nobody
                 ends = [one.stopped for one in facts.lives if one.node == absent and one.stopped is not None]
                 if not any(event.time_ns <= view.time_ns for event in (*ends, *([trouble] if trouble else []))):
                     return Broken(
@@ -233,9 +238,11 @@ def _about(facts: Facts) -> Iterator[tuple[_Message, list[Transmission]]]:
 
 
 def _loss_free(one: _Message, frames: list[Transmission]) -> bool:
+    # What comes to the host of a node that is no member (its process is dead) is no arrival.
+    places = {f"n{member}" for member in one.members}
     out = Counter(frame.title for frame in frames if frame.direction == "out")
-    arrived = sum(frame.direction == "in" for frame in frames)
-    copies = sum(count * (len(one.members) - 1 if title == "him.DATA" else 1) for title, count in out.items())
+    arrived = Counter(frame.title for frame in frames if frame.direction == "in" and frame.at in places)
+    copies = {title: count * (len(one.members) - 1 if title == "him.DATA" else 1) for title, count in out.items()}
     return out["him.DATA"] == 1 and arrived == copies and _succeeded(one)
 
 
