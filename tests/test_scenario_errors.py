@@ -241,3 +241,9 @@ def test_wrong_settings_are_called_by_what_was_typed(setting: str, reason: str) 
 
 def test_a_wrong_seed_is_called_so() -> None:
     assert problems(GOOD, engine="warp") == ["--engine warp: engine cannot be 'warp' (there is live, virtual)"]
+
+
+def test_names_in_a_resolved_scenario_are_not_looked_up() -> None:
+    text = GOOD + '[[expect]]\nproperty = "NCC"\n'
+    assert loads(text, resolved=True).expect[0].property == "NCC"
+    assert "did you mean 'NC'?" in problems(text)[0]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from nodes.machine import ProtocolSpec
 
-
-def properties(spec: ProtocolSpec | None) -> frozenset[str]:
+def properties() -> frozenset[str]:
     """The properties that there are judges for."""
     from harness.judges import judges
 
-    return frozenset(judge.property for judge in judges()) | frozenset(spec.properties if spec else ())
+    return frozenset(judge.property for judge in judges())
 
 
 def metrics() -> frozenset[str]:

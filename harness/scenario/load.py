@@ -32,9 +32,18 @@ TABLES = ("topology", "node", "impair", "clock", "workload", "fault", "expect")
 
 
 def load(
-    path: FilePath, *, settings: Iterable[str] = (), seed: int | None = None, engine: str | None = None
+    path: FilePath,
+    *,
+    settings: Iterable[str] = (),
+    seed: int | None = None,
+    engine: str | None = None,
+    resolved: bool = False,
 ) -> Scenario:
-    """The scenario in a file, complete. ScenarioError has all that is wrong with it."""
+    """The scenario in a file, complete. ScenarioError has all that is wrong with it.
+
+    Of a file that `dump` wrote (`resolved`) the names of properties and metrics are known to be right: they are not
+    looked up, which would import all judges.
+    """
     try:
         text = path.read_bytes().decode()
     except OSError as error:
@@ -42,7 +51,7 @@ def load(
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise ScenarioError([Located(f"{path}:{line}", line, "this is not TOML: it is no UTF-8 text")]) from None
-    return loads(text, str(path), settings=settings, seed=seed, engine=engine)
+    return loads(text, str(path), settings=settings, seed=seed, engine=engine, resolved=resolved)
 
 
 def loads(
@@ -52,6 +61,7 @@ def loads(
     settings: Iterable[str] = (),
     seed: int | None = None,
     engine: str | None = None,
+    resolved: bool = False,
 ) -> Scenario:
     """The same from text; `name` stands in messages."""
     document = parse(text, name)
@@ -60,12 +70,12 @@ def loads(
         if value is not None:
             document.values[key] = value
             document.overridden[key,] = f"--{key} {value}"
-    return _resolve(document)
+    return _resolve(document, resolved)
 
 
-def _resolve(document: Document) -> Scenario:
+def _resolve(document: Document, resolved: bool) -> Scenario:
     values, problems = document.values, list[Problem]()
-    draft = Draft()
+    draft = Draft(words=not resolved)
     top_keys = keys_of(Top)
     _unknown(values, [*top_keys, *TABLES, *NAMES], problems)
     draft.top = read_table(Top, {key: values[key] for key in values if key in top_keys}, (), problems, "a scenario")
