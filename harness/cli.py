@@ -106,7 +106,16 @@ def _diff(parser: argparse.ArgumentParser) -> None:
 def _sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sweep", metavar="SWEEP", help="a sweep file")
     parser.add_argument("--master", metavar="URL", help="a Spark cluster (default: this machine, one guest per core)")
-    parser.add_argument("--out", metavar="DIR", help="where the tables and figures go")
+    parser.add_argument(
+        "--out", metavar="DIR",
+        help="where the tables and figures go, a directory or hdfs://... (default: build/sweeps/NAME)",
+    )  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help="the small variant that the file describes in [quick]")
+    parser.add_argument(
+        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE",
+        help="change a value of the sweep file, e.g. seeds=3 or set.workload.rounds=10 (repeatable)",
+    )  # fmt: skip
+    parser.add_argument("--jobs", type=int, metavar="N", help="guests at a time (default: one per core)")
     parser.add_argument("--compare", metavar="OLD", help="tell what moved against an earlier sweep")
     _json(parser)
 

@@ -3,12 +3,12 @@
 A new one is a function with `@metric(name, meaning, unit)` in the file of its family.
 """
 
-from captures.metrics import latency, network, protocols, traffic
+from captures.metrics import latency, network, protocols, recovery, traffic
 from captures.metrics.latency import latencies_ms
 from captures.metrics.network import delays_by_link, loss_by_receiver
 from captures.metrics.registry import METRICS, Metric, measure, metric, sent_frames
 
-FAMILIES = (traffic, latency, network, protocols)  # importing them enters their metrics
+FAMILIES = (traffic, latency, network, protocols, recovery)  # importing them enters their metrics
 
 __all__ = [
     "FAMILIES",

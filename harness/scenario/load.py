@@ -64,7 +64,18 @@ def loads(
     resolved: bool = False,
 ) -> Scenario:
     """The same from text; `name` stands in messages."""
-    document = parse(text, name)
+    return resolve(parse(text, name), settings=settings, seed=seed, engine=engine, resolved=resolved)
+
+
+def resolve(
+    document: Document,
+    *,
+    settings: Iterable[str] = (),
+    seed: int | None = None,
+    engine: str | None = None,
+    resolved: bool = False,
+) -> Scenario:
+    """The same from a document, which is changed by the settings."""
     override(document, settings)
     for key, value in (("seed", seed), ("engine", engine)):
         if value is not None:
