@@ -153,6 +153,7 @@ ADDITIONS = [
     ('[[expect]]\nproperty = "NC"\nverdict = "fails"', 14, "verdict cannot be 'fails'; did you mean 'fail'?"),
     ('[[expect]]\nproperty = "NC"\nat_most = 1', 13, "a property has a verdict, no at_most"),
     ('[[expect]]\nmetric = "deliverd"\nat_most = 1', 13, "no metric is called 'deliverd'; did you mean 'delivered'?"),
+    ('[[expect]]\nmetric = "frames"\nat_most = nan', 14, "at_most must be a finite number"),
     ('[[expect]]\nmetric = "frames"', 13, "a metric needs near with a tolerance, at_most or at_least"),
     ('[[expect]]\nmetric = "frames"\nnear = 1', 13, "a metric needs near with a tolerance"),
     ('[[expect]]\nmetric = "frames"\nat_least = 2\nat_most = 1', 14, "at_least is above at_most: nothing can be both"),

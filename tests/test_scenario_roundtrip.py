@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import datetime
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.scenario import dump, identity, load, loads
+from harness.scenario import ScenarioError, dump, identity, load, loads
 from harness.scenario.faults import FAULTS
 from harness.scenario.model import WORKLOADS
 from harness.scenario.units import UNITS
@@ -165,18 +167,20 @@ def toml(values: dict[str, Any]) -> str:
 
     def inline(value: Any) -> str:
         if isinstance(value, dict):
-            return "{" + ",".join(f"{key}={inline(one)}" for key, one in value.items()) + "}"
+            return "{" + ",".join(f'"{key}"={inline(one)}' for key, one in value.items()) + "}"
         if isinstance(value, list):
             return "[" + ",".join(map(inline, value)) + "]"
         if isinstance(value, str):
             return '"' + "".join(f"\\U{ord(letter):08x}" for letter in value) + '"'
+        if isinstance(value, datetime.date):
+            return value.isoformat()
         return str(value).lower() if isinstance(value, bool) else repr(value)
 
     return "\n".join(f"{key} = {inline(value)}" for key, value in values.items())
 
 
 @given(documents())
-@settings(deadline=None, max_examples=300, derandomize=True)
+@settings(deadline=None, max_examples=200, derandomize=True)
 def test_a_resolved_scenario_reads_back(values: dict[str, Any]) -> None:
     scenario = loads(toml(values))
     text = dump(scenario)
@@ -184,6 +188,42 @@ def test_a_resolved_scenario_reads_back(values: dict[str, Any]) -> None:
     assert dump(loads(text)) == text
     assert identity(loads(text)) == identity(scenario)
     assert scenario.seed == values.get("seed", 1) and scenario.name == values["name"]
+
+
+JUNK = st.one_of(
+    st.integers(), st.floats(), st.booleans(), TEXT,
+    st.sampled_from(["5ms", "-5ms", "1e99s", "2%", "0%", "n1", "all", "n1-s1", "n1>n2", [], {}]),
+    st.lists(st.integers(-1, 9), max_size=2), st.dictionaries(st.sampled_from(["at", "kind", "x y"]), TEXT, max_size=2),
+    st.dates(), st.lists(st.just({"kind": "heal"}), max_size=2),
+)  # fmt: skip
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in nested tables and lists."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, one in inner for place in places(one, (*path, key)))]
+
+
+@given(documents(), st.data())
+@settings(deadline=None, max_examples=300, derandomize=True)
+def test_whatever_is_written_is_refused_with_a_line_or_reads_back(values: dict[str, Any], data: st.DataObject) -> None:
+    """One value of a good scenario becomes something else, or is left out."""
+    values = copy.deepcopy(values)
+    *above, key = data.draw(st.sampled_from(places(values)[1:]))
+    here: Any = values
+    for step in above:
+        here = here[step]
+    if data.draw(st.booleans()):
+        here[key] = data.draw(JUNK)
+    else:
+        del here[key]
+    try:
+        scenario = loads(toml(values), "x.toml")
+    except ScenarioError as error:
+        assert error.problems
+        assert all(re.fullmatch(r"x\.toml:\d+", one.place) and one.reason for one in error.problems), error
+    else:
+        assert loads(dump(scenario)) == scenario
 
 
 def test_the_documents_above_have_every_kind() -> None:

@@ -42,6 +42,8 @@ def test_what_is_meant(unit: str, text: str, number: float) -> None:
         ("duration", "soon", "'soon' is not a time"),
         ("duration", "-1ms", "below 0"),
         ("duration", "0.0001us", "finer than a time can be"),
+        ("duration", "1e99s", "larger than a time can be"),
+        ("duration", "1e999999999s", "is no unit of a time"),
         ("duration", True, "written as text"),
         ("duration", ["5ms"], "written as text"),
         ("bits", "10mbps", "no unit of a rate"),

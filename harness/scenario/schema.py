@@ -12,6 +12,7 @@ All that is wrong is collected; nothing is read leniently.
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import types
 import typing
@@ -194,6 +195,9 @@ def _read_plain(hint: Any, value: Any, path: Path, problems: Problems) -> Any:
     wanted = (int, float) if hint is float else hint
     if not isinstance(value, wanted) or (isinstance(value, bool) and hint is not bool):
         problems.append(Problem(path, f"{_key(path)} must be {names[hint]}, not {value!r}"))
+        return None
+    if hint is float and not math.isfinite(value):
+        problems.append(Problem(path, f"{_key(path)} must be a finite number"))
         return None
     return float(value) if hint is float else value
 

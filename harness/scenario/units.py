@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-_NUMBER = re.compile(r"\s*([+-]?[0-9]+(?:[._]?[0-9]+)*(?:[eE][+-]?[0-9]+)?)\s*(\S*)\s*")
+_NUMBER = re.compile(r"\s*([+-]?[0-9]+(?:[._]?[0-9]+)*(?:[eE][+-]?[0-9]{1,2})?)\s*(\S*)\s*")
 
 NANOSECONDS = {"s": Decimal(10**9), "ms": Decimal(10**6), "us": Decimal(1000)}
 BITS = {"gbit": Decimal(10**9), "mbit": Decimal(10**6), "kbit": Decimal(1000), "bit": Decimal(1)}
@@ -45,6 +45,8 @@ class Unit:
         number = Decimal(found[1]) * self.scale[found[2]]
         if self.lowest is not None and number < self.lowest:
             raise ValueError(f"{value!r} is below 0")
+        if abs(number) >= 2**63:
+            raise ValueError(f"{value!r} is larger than {self.what} can be")
         if self.whole and number != number.to_integral_value():
             raise ValueError(f"{value!r} is finer than {self.what} can be")
         return int(number) if self.whole else float(number)
