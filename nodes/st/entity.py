@@ -106,12 +106,15 @@ class Entity(DataTransfer):
         return False
 
     def _answer(self, kind: str, make: Callable[[], Pdu]) -> None:
-        """At most one answer of a type in 8 PDU times."""
+        self._limited(kind, lambda: self._emit(make()))
+
+    def _limited(self, kind: str, do: Callable[[], None]) -> None:
+        """At most one answer of a kind in 8 PDU times."""
         last = self._answered.get(kind)
         if last is None or self._now - last >= self.timing.answer:
             self._answered[kind] = self._now
             self._counters["answers"] += 1
-            self._emit(make())
+            do()
 
     def _advance(self) -> None:
         """From phase to phase, as far as what has come allows."""

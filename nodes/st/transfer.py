@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,8 +49,6 @@ class DataTransfer(ABC):
             raise ValueError(f"entities are 1..n, not {setting.members}")
         self.me, self.n, self.index = setting.me, n, setting.me - 1
         self.members = frozenset(setting.members)  # who takes part in minima and rounds
-        self.mode = Mode.DATA
-        self.epoch = 0
         self.timing = Timing.of(options, n, setting.slot_ns)
         self._setting, self._options, self._rows, self._slot = setting, options, rows, slot
         self._rules = chosen(options.switches())
@@ -58,10 +56,6 @@ class DataTransfer(ABC):
         self._share = options.buffer_share * n
         self._random = random.Random(setting.seed)
         self._requests: deque[Submit] = deque()
-        self._future: dict[tuple[object, ...], ClusterPdu] = {}  # FUT: PDUs of epochs I have not reached, each once
-        self._replay = False
-        self._ack_at: int | None = None  # T_ack
-        self._round_at: int | None = None  # T_r
         self._counters: Counter[str] = Counter()
         self._outputs: list[Output] = []
         self._now = 0
@@ -69,6 +63,12 @@ class DataTransfer(ABC):
 
     def _empty(self) -> None:
         """Nothing sent, nothing received."""
+        self.mode = Mode.DATA
+        self.epoch = 0
+        self._ack_at: int | None = None  # T_ack
+        self._round_at: int | None = None  # T_r
+        self._future: dict[tuple[object, ...], ClusterPdu] = {}  # FUT: PDUs of epochs I have not reached, each once
+        self._replay = False
         self.sl = SendLog(self._slot)
         self.log = ReceiveLog(self.me, self._slot, self._rules)
         self._buf = [min(self._setting.buffer_pdus, MAX_BUF)] * self.n
@@ -129,13 +129,17 @@ class DataTransfer(ABC):
             waiting, self._future = self._future, {}
             for pdu in waiting.values():
                 self._dispatch(pdu)
-        if self.mode is Mode.DATA:
-            while self._requests and self._may_send():
+        if self.mode is Mode.DATA and self._may_speak():
+            while self._requests and self._window_open():
                 self._send_data(self._requests.popleft())
             if self.unsettled():
                 self._kick()
 
-    def _may_send(self) -> bool:
+    def _may_speak(self) -> bool:
+        """May I send data and ACK PDUs, as far as others have a say in it?"""
+        return True
+
+    def _window_open(self) -> bool:
         """The flow condition (§3.2, D-ST-20)."""
         least_buf = min(self._buf) if len(self.members) == self.n else min([self._buf[j - 1] for j in self.members])
         limit = max(1, min(self._window, least_buf // self._share))
@@ -190,14 +194,14 @@ class DataTransfer(ABC):
 
     def _kick(self, delay: int | None = None) -> None:
         """Arm T_ack, uniform in [T/2, T]."""
-        if self._ack_at is None and self.mode is Mode.DATA:
+        if self._ack_at is None and self.mode is Mode.DATA and self._may_speak():
             half = self.timing.period // 2
             self._ack_at = self._now + (half + int(self._random.random() * half) if delay is None else delay)
 
     def _fire(self) -> None:
         if self._ack_at is not None and self._now >= self._ack_at:
             self._ack_at = None
-            if self.mode is Mode.DATA:
+            if self.mode is Mode.DATA and self._may_speak():
                 self._send_ack()
         if self._round_at is not None and self._now >= self._round_at:
             self._repeat_round()
@@ -215,8 +219,7 @@ class DataTransfer(ABC):
 
     def _objection(self, pdu: Pdu) -> str:
         """Why a PDU is none of mine, or nothing. Whatever passes can do no harm."""
-        rows = self._rows
-        if not isinstance(pdu, ClusterPdu) or not isinstance(pdu, rows.data | rows.rst | rows.pak | rows.ack):
+        if not isinstance(pdu, ClusterPdu) or pdu.TYPE.proto != self._rows.data.TYPE.proto:
             return "foreign protocol"
         if pdu.cluster != self._options.cluster:
             return "foreign cluster"
@@ -225,13 +228,17 @@ class DataTransfer(ABC):
         if not 1 <= pdu.src <= self.n:
             return "source outside the cluster"
         if isinstance(pdu, DataBlock):
-            if pdu.ack[self.index] > self.sl.tseq:
+            if self._sees_the_future(pdu, pdu.ack):
                 return "acknowledges what was not sent"
             if pdu.tseq < 1 or 0 in pdu.pseq:
                 return "number zero"
-        elif isinstance(pdu, SnapshotBlock) and pdu.a_t[self.index] > self.sl.tseq:
+        elif isinstance(pdu, SnapshotBlock) and self._sees_the_future(pdu, pdu.a_t):
             return "acknowledges what was not sent"
         return ""
+
+    def _sees_the_future(self, pdu: ClusterPdu, expected: Sequence[int]) -> bool:
+        """Does it acknowledge what I have not sent?"""
+        return expected[self.index] > self.sl.tseq
 
     def _dispatch(self, pdu: ClusterPdu) -> None:
         if isinstance(pdu, DataBlock):

@@ -1,0 +1,16 @@
+"""to: totally ordered broadcast on one channel in a cluster whose entities stop and come back (paper 001)."""
+
+from nodes.machine import ProtocolSpec
+from nodes.st.transfer import MAX_PAYLOAD
+from nodes.to.machine import To
+from nodes.to.options import ToOptions
+
+PROTOCOL = ProtocolSpec(
+    name="to",
+    transport="channel",
+    options=ToOptions,
+    make=To,
+    properties=("TD-1", "TD-2", "TD-3", "TD-4", "TD-5", "TD-6"),
+    heartbeats=True,
+    max_payload=MAX_PAYLOAD,
+)
