@@ -71,9 +71,8 @@ class Group:
             self._watch_sends()
         for number in self.members:
             self.world.add(number, self.made(number))
-        self.faults: list[Event] = []
         for number in dead:
-            self.kill(number)
+            self.world.kill(number)
 
     def made(self, number: int, incarnation: int = 1) -> Him:
         hops = {} if self.hops is None else {other: self.hops(number, other) for other in self.members}
@@ -88,12 +87,13 @@ class Group:
     def submit(self, number: int = 1, data: bytes = b"m") -> None:
         self.world.submit(number, self.members, data)
 
-    def kill(self, number: int) -> None:
-        self.world.kill(number)
-        self.fault("crash", number)
+    def cut_off(self, number: int) -> None:
+        self.world._harness(NoteKind.FAULT, (number,), "link")
+        self.world.link(number, False)
 
-    def fault(self, what: str, *nodes: int) -> None:
-        self.faults.append(Event(self.world.now, 0, NoteKind.FAULT, peers=nodes, text=what))
+    def pause(self, number: int) -> None:
+        self.world._harness(NoteKind.FAULT, (number,), "pause")
+        self.world.pause(number)
 
     # what is seen
 
@@ -146,9 +146,9 @@ class Group:
         """As the captures of a run that ended quietly would tell it."""
         plain = self.world.history()
         end = Event(self.world.now, 0, NoteKind.MARK, text="end quiet")
-        events = sorted((*self.faults, *plain.events, end), key=lambda event: event.time_ns)
+        events = (*plain.events, end)
         frames = tuple(sorted(self._transmissions, key=lambda one: one.time_ns))
-        return replace(plain, events=tuple(events), transmissions=frames, settings=asdict(self.options))
+        return replace(plain, events=events, transmissions=frames, settings=asdict(self.options))
 
     def violations(self, *properties: str) -> dict[str, str]:
         """What the judges object to."""

@@ -114,7 +114,7 @@ class Core:
         if self.options.pace == "own":
             return own_ns
         if self.options.adj != "ring":
-            return 2 * own_ns  # via me nobody is further from anybody
+            return min(2 * own_ns, self.options.rto_max_ns)  # via me nobody is further from anybody
         covered, slowest_ns = self._heard.get(self.me, (0, 0))
         if covered == len(self.members):
             return max(own_ns, slowest_ns)

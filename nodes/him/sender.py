@@ -35,6 +35,7 @@ class Sending:
     probing: dict[int, int] = field(default_factory=dict)  # suspect -> number of the question that is out
     asked: tuple[int, ...] = ()  # whom the last probes were for
     served: set[int] = field(default_factory=set)  # suspects that got a copy by unicast
+    fresh: bool = False  # one of them since T_dec was last waited for
     outcome: str = ""
     late: set[int] = field(default_factory=set)  # about whom a late alarm was given
 
@@ -198,14 +199,12 @@ class Sender:
             sending.waiting = True
             return
         sending.waiting = False
-        rules, core = self._core.rules, self._core
         if not self._suspects(sending):
-            unproven = rules.unproven(core.members, sending.evidence | {core.me})
-            self._probe(sending, unproven)
+            self._conclude(sending)
         elif sending.round < sending.limit:
             self._next_round(sending)
         else:
-            self._probe(sending, rules.to_probe(self._suspects(sending)))
+            self._probe(sending, self._core.rules.to_probe(self._suspects(sending)))
 
     def _probe(self, sending: Sending, nodes: tuple[int, ...]) -> None:
         sending.probing, sending.asked = dict.fromkeys(nodes, 1), nodes
@@ -215,14 +214,13 @@ class Sender:
             self._after_probes(sending)
 
     def _ask(self, sending: Sending, node: int) -> None:
-        attempt = sending.probing[node]
-        self.tester.send_query(sending.held, node, attempt)
-        wait_ns = self._core.probe_timeout_ns(node) << min(attempt - 1, self._core.options.q - 1)
-        self._core.after(("probe", sending.seq, node), wait_ns)
+        self.tester.send_query(sending.held, node, sending.probing[node])
+        # Not doubled: the time until FAIL is bounded, and it is one node that is asked, six times.
+        self._core.after(("probe", sending.seq, node), self._core.probe_timeout_ns(node))
 
     def probe_expired(self, seq: int, node: int) -> None:
-        sending = self._open[seq]
         """A healthy node must not go because its answers were lost: it is asked twice as often as by a tester."""
+        sending = self._open[seq]
         if sending.probing[node] < 2 * self._core.options.q:
             sending.probing[node] += 1
             self._ask(sending, node)
@@ -239,6 +237,7 @@ class Sender:
             self.evidence(sending.held, pdu.src)
         elif pdu.round == sending.round and pdu.src not in sending.served:
             sending.served.add(pdu.src)
+            sending.fresh = True
             core.unicast(self._data(sending), pdu.src)
             self.probe_expired(sending.seq, pdu.src)
 
@@ -259,6 +258,18 @@ class Sender:
             self._next_round(sending)
         elif suspects:
             self._fail(sending, suspects)
+        elif sending.fresh:
+            # Who got his copy only now begins to test now, and those behind him may not have it either.
+            sending.fresh = False
+            self._core.after(("decide", sending.seq), self._core.decision_ns())
+        else:
+            self._conclude(sending)
+
+    def _conclude(self, sending: Sending) -> None:
+        """Nobody complains. Is that enough?"""
+        unproven = self._core.rules.unproven(self._core.members, sending.evidence | {self._core.me})
+        if unproven:
+            self._probe(sending, unproven)
         else:
             self._succeed(sending)
 

@@ -105,18 +105,21 @@ class Tester:
             self._core.alarm("mismatch", (self._core.me,), *held.key)
         held.payload, held.hash, held.have = pdu.payload, pdu.hash, True
 
-    def _keep_ns(self) -> int:
-        """Long enough for the report of the slowest tester there can be, even if T_dec has become short."""
+    def _keep_ns(self, rto_ns: int) -> int:
+        """N4: 2(maxfail + 1) T_dec, but of the slowest originator or tester there can be, not of this node."""
         options = self._core.options
-        slow_ns = decision_time_ns(options.rto_initial_ns, options.q, options.rtry)
-        return 2 * (options.maxfail + 1) * max(self._core.decision_ns(), slow_ns)
+        decide_ns = max(options.decide_ns, decision_time_ns(rto_ns, options.q, options.rtry))
+        return 2 * (options.maxfail + 1) * decide_ns
 
     def busy(self, key: Key) -> bool:
         return self._busy(self.store[key])
 
     def keep(self, key: Key) -> None:
-        """For another while."""
-        self._core.after(("forget", *key), self._keep_ns())
+        """For another while: as long as it may be undecided, and after the END for late reports only."""
+        ended = key in self.store and self.store[key].ended
+        options = self._core.options
+        rto_ns = max(self._core.group_rto_ns(), options.rto_initial_ns) if ended else options.rto_max_ns
+        self._core.after(("forget", *key), self._keep_ns(rto_ns))
 
     def forget(self, key: Key) -> None:
         held = self.store[key]
@@ -323,6 +326,7 @@ class Tester:
         self._stop(held)
         self._tree.end(held.key)
         held.ended, held.tries, held.bad, held.pend, held.payload = True, {}, {}, frozenset(), b""
+        self.keep(held.key)
 
     def _stop(self, held: Held) -> None:
         timers = self._core.timers
