@@ -92,12 +92,7 @@ def _rows() -> Mapping[str, Callable[[], tuple[tuple[str, ...], Names]]]:
 def naming(title: str) -> tuple[tuple[str, ...], Names] | None:
     """The columns needed, and the function from a table of such PDUs to (origins, seqs); None if they name none."""
     row = _rows().get(title)
-    if row is None:
-        return None
-    try:
-        return row()
-    except KeyError:  # the wire table has no such PDU (yet, or any more): then it names none
-        return None
+    return row() if row is not None else None
 
 
 def tag_column(title: str) -> str | None:

@@ -94,26 +94,33 @@ def checked(run: Path | str) -> Result:
     where = RunDir(Path(run))
     if not where.scenario.is_file() or not where.captures.is_dir():
         raise RunDirError(f"{run} is no run directory: it needs scenario.toml and captures/")
-    result = evaluate(load(where.scenario), where.captures, _counters(where.manifest))
+    result = evaluate(load(where.scenario), where.captures, _manifest(where.manifest))
     write_json(where.verdict, document(result))
     return result
 
 
-def _counters(manifest: Path) -> Mapping[str, Mapping[str, Any]]:
-    """What the capturing side counted; nothing if the run has no (whole) manifest."""
-    if not manifest.is_file():
+def _manifest(path: Path) -> Mapping[str, Any]:
+    """What the harness noted about the run; nothing if there is no manifest."""
+    if not path.is_file():
         return {}
     try:
-        found = json.loads(manifest.read_text()).get("captures", {})
+        found = json.loads(path.read_text())
     except ValueError as error:
-        raise RunDirError(f"{manifest} is no JSON: {error}") from None
+        raise RunDirError(f"{path} is no JSON: {error}") from None
     return found if isinstance(found, dict) else {}
 
 
-def evaluate(scenario: Scenario, captures: Path, counters: Mapping[str, Mapping[str, Any]]) -> Result:
+def evaluate(scenario: Scenario, captures: Path, manifest: Mapping[str, Any]) -> Result:
     """Judge the captures of a scenario."""
-    nodes = range(1, scenario.topology.nodes + 1)
-    history = load_history(captures, nodes=nodes, counters=counters, settings=settings_of(scenario.options))
+    history = load_history(
+        captures,
+        nodes=range(1, scenario.topology.nodes + 1),
+        counters=manifest.get("captures", {}),
+        settings=settings_of(scenario.options),
+    )
+    if "failed" in manifest:
+        reason = "manifest.json: the run was not carried out to its end"
+        history = dataclasses.replace(history, holes=(*history.holes, reason))
     expected = dict.fromkeys(protocol(scenario.protocol).properties, Outcome.PASS)
     for expect in scenario.expect:
         if expect.property is not None:

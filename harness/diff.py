@@ -151,6 +151,8 @@ def diff(left: Path, right: Path) -> int:
 def diff_command(arguments: argparse.Namespace) -> int:
     """`tutti diff RUN RUN`."""
     left, right = map(Path, arguments.run)
+    if arguments.html:
+        raise RunDirError("--html: there is no such page; leave it out for the frames side by side")
     if not arguments.json:
         return diff(left, right)
     found = first_parting(left, right)

@@ -92,6 +92,15 @@ def test_holes_make_everything_that_would_pass_unknown(tmp_path: Path) -> None:
     assert {one.outcome for one in result.metrics} == {"unknown"}
 
 
+def test_a_run_that_was_not_carried_out_is_unknown(tmp_path: Path) -> None:
+    good = run_dir(tmp_path / "good", _GOOD)
+    write_manifest(good, failed="a node died")
+    assert check(good) == UNKNOWN
+    (good / "manifest.json").write_text("{")
+    with pytest.raises(RunDirError, match="no JSON"):
+        check(good)
+
+
 def test_the_verdict_is_a_function_of_the_captures(tmp_path: Path) -> None:
     one = run_dir(tmp_path / "one", _DISORDER, expectation(metric="delivered", at_least=1))
     check(one)

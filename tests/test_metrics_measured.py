@@ -59,6 +59,21 @@ DELTA = with_frames(
     max_cb=2,
 )
 
+# One burst: a comes to both, b is lost and sent again, c comes, d is lost for ever.
+BURST = with_frames(
+    "1+a>2,3 1+b>2 1+c>3 1+d>3",
+    frame(10, "channel", "", "st.DATA", 1),
+    frame(20, "channel", "", "st.DATA", 2),
+    frame(30, "channel", "", "st.DATA", 3),
+    frame(40, "channel", "", "st.DATA", 2),
+    frame(50, "channel", "", "st.DATA", 4),
+    frame(11, "n2", "in", "st.DATA", 1),
+    frame(12, "n3", "in", "st.DATA", 1),
+    frame(31, "n3", "in", "st.DATA", 3),
+    frame(41, "n2", "in", "st.DATA", 2),
+    frame(21, "n1", "in", "st.DATA", 2),
+)
+
 HIM = with_frames("1+a 1-a 2-a 1+b 1$a 3-a 1-b 2-b 3-b 1$b 1+c 1$c:3")
 
 WANTED: list[tuple[str, History, Mapping[str, float]]] = [
@@ -99,6 +114,7 @@ WANTED: list[tuple[str, History, Mapping[str, float]]] = [
         HIM,
         {"success_share": 2 / 3, "false_success_share": 1 / 3, "decision_max_ms": 6},
     ),
+    ("burst", BURST, {"go_back_per_data": 3 / 4, "retransmitted_per_data": 1 / 4}),
     ("skew", history("2@7 1+a 2-a"), {"clock_skew_max_ms": 7}),
     ("cmd", history("1+a 2-a", queue_limit=9), {}),
 ]

@@ -14,6 +14,7 @@ from captures.history import Event, History
 from captures.pcap import Audit
 from captures.run_history import capture_files, load_history
 from harness.judges import Outcome, judge
+from nodes.wire import Pdu
 from nodes.wire.cmd import CmdData
 from nodes.wire.delta import DeltaData
 from nodes.wire.him import HAVE, HimAnswer, HimData
@@ -181,6 +182,11 @@ def test_a_directory_without_captures_is_a_hole(tmp_path: Path) -> None:
 # Frames.
 
 
+def made(cls: type[Pdu], **given: Any) -> Pdu:
+    """A PDU with these fields; what they leave out is 0."""
+    return cls(**({field.name: 0 for field in cls.TYPE.fields} | given))
+
+
 def test_frames_say_which_message_they_are_about(tmp_path: Path) -> None:
     one = stopped(history(_LINE))
     digest = bytes(range(1, 21))
@@ -188,14 +194,13 @@ def test_frames_say_which_message_they_are_about(tmp_path: Path) -> None:
         "cluster": 1, "n": 2, "flags": 0, "epoch": 0, "buf": 9, "ack": (1, 1), "pseq": (1, 1), "payload": b"x",
     }  # fmt: skip
     delta: dict[str, Any] = {"ts": 7, "ndest": 1, "dest": (1,), "n": 2, "counts": (2, 0), "payload": b""}
-    cmd: dict[str, Any] = {"incarnation": 1, "to_incarnation": 1, "link": 1, "n": 2, "nrec": 1, "payload": b""}
     him = {"flags": HAVE, "round": 0, "origin": 2, "view": 1, "seq": 9, "tsval": 0}
     pdus = [
         RawData(src=3, seq=5, ndest=1, dest=(1,), payload=b""),
         StData(src=1, tseq=4, dst=(2,), **st),
         StData(src=1, tseq=5, dst=(), **st),
         DeltaData(src=2, seq=1 << 32 | 3, cb=((1, 5), (2, 6)), **delta),
-        CmdData(src=2, t=8, v=(3, 8), r=((1, 2, 3),), **cmd),
+        made(CmdData, src=2, t=8, v=(3, 8), n=2, r=((1, 2, 3),), nrec=1, payload=b""),
         HimData(src=2, hash=digest, payload=b"", **him),
         HimAnswer(src=1, hash=digest, tsecr=0, seal=b"", **(him | {"flags": 0})),
     ]
