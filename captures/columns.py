@@ -22,20 +22,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from captures.check import CHECK_FAILED as CHECK_FAILED_CODE
 from captures.check import ERRORS, NO_TYPE, OK, verify
 from captures.fields import FieldColumn, Place, field_columns, lay_out
-from captures.gather import Bools, Offsets, Reader
+from captures.gather import Bools, Offsets, Reader, groups
 from captures.pcap import FILE_HEADER, Audit, Block, blocks
 from captures.unwrap import Frames, unwrap
-from captures.values import Array, binary_array, bitmap, build, named, nulls, numbers, payload_lengths
-from nodes.wire import Proto, all_pdu_types, pdu_type
+from captures.values import Array, Rows, binary_array, build, named, nulls, numbers, occupied_rows, payload_lengths
+from nodes.wire import PduType, Proto, all_pdu_types
 
 BATCH_FRAMES = 16_384
+Kinds: TypeAlias = npt.NDArray[np.uint16]
 
 _NAMES = pa.dictionary(pa.int16(), pa.string())
 COMMON = pa.schema(
@@ -114,12 +117,12 @@ def read_frames(
     added to `audit` while the batches are taken.
     """
     wanted = schema_of(columns)
-    codes = None if types is None else np.array(sorted(_code_of(name) for name in types), dtype=np.int64)
+    kinds = None if types is None else np.array([_kind_of(name) for name in types])
     audit = Audit(str(path)) if audit is None else audit
     for block in blocks(path, audit, start=start, stop=stop):
         for low in range(0, len(block.records), batch_frames):
-            batch = _Batch.of(block, slice(low, low + batch_frames), str(path), codes, first_frame - 1)
-            if batch.rows:
+            batch = _Batch.of(block, slice(low, low + batch_frames), str(path), kinds, first_frame - 1)
+            if batch.rows.count:
                 yield pa.RecordBatch.from_arrays([batch.column(name) for name in wanted.names], schema=wanted)
 
 
@@ -159,19 +162,31 @@ def audit(path: str | Path) -> Audit:
 
 
 @cache
+def _table() -> tuple[PduType, ...]:
+    return all_pdu_types()
+
+
+@cache
 def _type_names() -> Array:
     return pa.array([row.name for row in all_pdu_types()], pa.string())
 
 
+_NO_PDU, _UNKNOWN, _FIRST = 0, 1, 2  # kinds of frames; the table's rows count from _FIRST
+
+
 @cache
-def _codes() -> Offsets:
-    return np.array([row.proto << 8 | row.number for row in all_pdu_types()], dtype=np.int64)
+def _kinds() -> Kinds:
+    """The kind for every protocol nibble and type byte."""
+    kinds: Kinds = np.full(1 << 12, _UNKNOWN, dtype=np.uint16)
+    for kind, row in enumerate(all_pdu_types(), _FIRST):
+        kinds[row.proto << 8 | row.number] = kind
+    return kinds
 
 
-def _code_of(name: str) -> int:
-    for row in all_pdu_types():
+def _kind_of(name: str) -> int:
+    for kind, row in enumerate(all_pdu_types(), _FIRST):
         if row.name == name:
-            return row.proto << 8 | row.number
+            return kind
     raise KeyError(f"no PDU is called {name}")
 
 
@@ -184,43 +199,42 @@ class _Batch:
     """Some frames of a block, taken apart but not yet turned into columns."""
 
     read: Reader
-    rows: int
+    rows: Rows
     file: str
     numbers: Offsets
     offsets: Offsets
     frames: Frames
     claims: Bools  # rows that say they carry a PDU
     error: Offsets
-    code: Offsets  # protocol << 8 | type of right PDUs, else -1
+    kind: Kinds  # of right PDUs, else _NO_PDU
     src: Offsets
     pdu_length: Offsets
     places: dict[str, list[Place]]  # by column
 
     @classmethod
-    def of(cls, block: Block, part: slice, file: str, codes: Offsets | None, frames_before: int) -> _Batch:
+    def of(cls, block: Block, part: slice, file: str, kinds: Offsets | None, frames_before: int) -> _Batch:
         records = block.records[part]
         numbers = np.arange(len(records), dtype=np.int64) + (block.first_frame + part.start + frames_before)
         read = Reader(block.data)
         frames = unwrap(block.data, records, block.order, block.link_type)
-        if codes is not None:
-            kept = _claimed_types(read, frames, codes)
-            records, numbers = records[kept], numbers[kept]
-            frames = unwrap(block.data, records, block.order, block.link_type)
+        if kinds is not None:
+            kept = _claimed_types(read, frames, kinds)
+            records, numbers, frames = records[kept], numbers[kept], frames.take(kept)
         count = len(records)
         claims = frames.pdu_at > 0
         found = cls(
-            read, count, file, numbers, records + block.origin, frames, claims,
-            np.zeros(count, dtype=np.int64), np.full(count, -1), np.zeros(count, dtype=np.int64),
+            read, Rows(count), file, numbers, records + block.origin, frames, claims,
+            np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.uint16), np.zeros(count, dtype=np.int64),
             np.zeros(count, dtype=np.int64), {},
         )  # fmt: skip
         found._take_apart(np.flatnonzero(claims))
-        if codes is not None and (found.code < 0).any():
+        if kinds is not None and (found.kind == _NO_PDU).any():
             # What claimed to be of these types was damaged: it is of no type.
-            records = records[found.code >= 0]
+            right = found.kind != _NO_PDU
+            records, numbers = records[right], numbers[right]
             chosen = Block(block.data, records, block.order, block.link_type, 0, block.origin)
-            right = cls.of(chosen, slice(0, None), file, None, 0)
-            right.numbers = numbers[found.code >= 0]
-            return right
+            found = cls.of(chosen, slice(0, None), file, None, 0)
+            found.numbers = numbers
         return found
 
     def _take_apart(self, rows: Offsets) -> None:
@@ -228,21 +242,24 @@ class _Batch:
             return
         at = self.frames.pdu_at[rows]
         error, length = verify(self.read, at, self.frames.room[rows])
-        code = (self.read.half(at + 2)) & 0x0FFF
-        code[error != OK] = -1
-        for number in np.unique(code[code >= 0]).tolist():
-            chosen = np.flatnonzero(code == number)
-            row = pdu_type(number >> 8, number & 0xFF)
-            if row is None:
+        kind = _kinds()[self.read.half(at + 2) & 0x0FFF]
+        kind[error != OK] = _NO_PDU
+        table = _table()
+        for number, chosen in groups(kind, _FIRST + len(table)):
+            if number == _UNKNOWN:
                 error[chosen] = NO_TYPE
+            if number < _FIRST:
                 continue
-            layout = lay_out(self.read, row, rows[chosen], at[chosen], at[chosen] + length[chosen])
-            error[chosen] = layout.error
-            for column, field in _columns_of(number):
+            start = at[chosen]
+            row = table[number - _FIRST]
+            layout = lay_out(self.read, row, rows[chosen], start, start + length[chosen])
+            if layout.error is not None:
+                error[chosen] = layout.error
+            for column, field in _columns_of(row):
                 self.places.setdefault(column, []).append(layout.places[field])
-        code[error != OK] = -1
+        kind[error != OK] = _NO_PDU
         self.error[rows] = error
-        self.code[rows] = code
+        self.kind[rows] = kind
         self.src[rows] = self.read.half(at + 4)
         self.pdu_length[rows] = length
 
@@ -256,10 +273,10 @@ class _Batch:
         return build(field, self.read.data, self.rows, self.places.get(name, []))
 
     def _common(self, name: str) -> Array:
-        kind, frames, right = COMMON.field(name).type, self.frames, self.code >= 0
+        kind, frames, right = COMMON.field(name).type, self.frames, self.kind != _NO_PDU
         match name:
             case "file":
-                return named(np.zeros(self.rows, np.int64), pa.array([self.file]), -1)
+                return named(np.zeros(self.rows.count, np.int16), pa.array([self.file]), -1)
             case "frame":
                 return pa.array(self.numbers)
             case "offset":
@@ -267,19 +284,21 @@ class _Batch:
             case "time_ns" | "captured" | "original":
                 return numbers(getattr(frames, name), kind)
             case "interface":
-                return nulls(self.rows, kind) if frames.interface is None else numbers(frames.interface, kind, -1)
+                interface = frames.interface
+                return nulls(self.rows.count, kind) if interface is None else numbers(interface, kind, -1)
             case "direction":
-                return nulls(self.rows, kind) if frames.direction is None else named(frames.direction, _DIRECTIONS, -1)
+                direction = frames.direction
+                return nulls(self.rows.count, kind) if direction is None else named(direction, _DIRECTIONS, -1)
             case "link_src":
-                return self._address(kind, frames.link_len > 0, frames.link_at, frames.link_len)
+                start, length = frames.link_source()
+                return self._address(kind, length > 0, start, length)
             case "ip_src" | "ip_dst":
                 at = frames.ip_at + (8 if name == "ip_src" else 24)
-                return self._address(kind, frames.ip, at, np.where(frames.ip, 16, 0))
+                return self._address(kind, frames.ip_at > 0, at, np.full(self.rows.count, 16))
             case "ethertype" | "next_header" | "port":
                 return numbers(getattr(frames, name), kind, -1)
             case "type":
-                index = np.searchsorted(_codes(), self.code)
-                return named(np.where(right, index, -1), _type_names(), -1)
+                return named(self.kind.astype(np.int16) - _FIRST, _type_names(), _NO_PDU - _FIRST)
             case "src" | "pdu_length":
                 return numbers(np.where(right, getattr(self, name), -1), kind, -1)
             case "check_ok":
@@ -291,17 +310,17 @@ class _Batch:
 
     def _address(self, kind: pa.DataType, present: Bools, start: Offsets, length: Offsets) -> Array:
         if not present.any():
-            return nulls(self.rows, kind)
-        offsets = np.zeros(self.rows + 1, dtype=np.int32)
-        np.cumsum(length, out=offsets[1:])
-        return binary_array(self.read.data, kind, self.rows, start, length, offsets, bitmap(present))
+            return nulls(self.rows.count, kind)
+        occupied = occupied_rows(present)
+        rows = occupied.rows
+        return binary_array(self.read.data, kind, self.rows.count, occupied, start[rows], length[rows])
 
 
-def _claimed_types(read: Reader, frames: Frames, codes: Offsets) -> Offsets:
+def _claimed_types(read: Reader, frames: Frames, kinds: Offsets) -> Offsets:
     """Rows whose type bytes are of these types, without having looked at anything else."""
     rows = np.flatnonzero((frames.pdu_at > 0) & (frames.room >= 4))
-    code = read.half(frames.pdu_at[rows] + 2) & 0x0FFF
-    found: Offsets = rows[np.isin(code, codes)]
+    claimed = _kinds()[read.half(frames.pdu_at[rows] + 2) & 0x0FFF]
+    found: Offsets = rows[np.isin(claimed, kinds)]
     return found
 
 
@@ -311,8 +330,7 @@ def _field_column(name: str) -> FieldColumn | None:
 
 
 @cache
-def _columns_of(code: int) -> tuple[tuple[str, str], ...]:
+def _columns_of(row: PduType) -> tuple[tuple[str, str], ...]:
     """The columns of a PDU type, and the fields that stand in them."""
-    row = pdu_type(code >> 8, code & 0xFF)
     pairs = [(column.name, field.name) for column in field_columns() for use, field in column.uses if use is row]
     return tuple(pairs)

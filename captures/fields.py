@@ -27,7 +27,21 @@ import pyarrow as pa
 from captures.check import BEYOND, MISFIT
 from captures.gather import Bools, Numbers, Offsets, Reader, integers_at, spread
 from nodes.wire import HEADER, Field, PduType, Proto, all_pdu_types
-from nodes.wire.table import Bytes, Count, Exactly, Flags, Members, Of, Payload, Records, SInt, SumOf, UInt, Vector
+from nodes.wire.table import (
+    Bytes,
+    Count,
+    Exactly,
+    Flags,
+    Kind,
+    Members,
+    Of,
+    Payload,
+    Records,
+    SInt,
+    SumOf,
+    UInt,
+    Vector,
+)
 
 _TOO_MANY = 1 << 17  # more than any PDU has bytes; factors are cut here so that products cannot overflow
 _UNSIGNED = {1: pa.int16(), 2: pa.int32(), 4: pa.int64(), 8: pa.uint64()}
@@ -39,9 +53,18 @@ class Place:
     """Where one field lies in some rows: its first byte, its number of elements (or bytes), its kind there."""
 
     rows: Offsets
-    start: Offsets
-    count: Offsets
-    kind: UInt | SInt | Flags | Vector | Members | Records | Bytes | Payload
+    base: Offsets  # where the fields of fixed size before it begin ...
+    shift: int  # ... and how many bytes of them there are: most places are never asked for
+    elements: Offsets | int
+    kind: Kind
+
+    @property
+    def start(self) -> Offsets:
+        return self.base + self.shift
+
+    @property
+    def count(self) -> Offsets:
+        return np.full(len(self.rows), self.elements) if isinstance(self.elements, int) else self.elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,63 +164,95 @@ class Layout:
     """The places of all fields of PDUs of one type, and which of them do not fit their length."""
 
     places: Mapping[str, Place]  # by field name; only of rows without error
-    error: Offsets  # 0, MISFIT or BEYOND for every PDU asked about
+    error: Offsets | None  # 0, MISFIT or BEYOND for every PDU asked about; None: no error at all
 
 
 def lay_out(read: Reader, row: PduType, rows: Offsets, start: Offsets, end: Offsets) -> Layout:
     """PDUs of type `row` in data[start:end], in these rows of the batch."""
-    cursor = start + HEADER.size
-    fits = np.ones(len(rows), dtype=bool)
-    beyond = np.zeros(len(rows), dtype=bool)
-    where: dict[str, tuple[Offsets, Offsets]] = {}
+    shape = _shape(row)
+    base, shift = start, HEADER.size
+    fits = start + shape.least <= end
+    if not fits.all():
+        base, end = np.where(fits, base, 0), np.where(fits, end, shape.least)  # the zeroes in front of the block
+    beyond: Bools | None = None
+    places: dict[str, Place] = {}
     values: dict[str, Offsets] = {}
-    counted = _counted(row)
-    one = np.ones(len(rows), dtype=np.int64)
     for field in row.fields:
         kind = field.kind
-        if isinstance(kind, UInt | SInt | Flags):
-            count, size = one, one * kind.width
-        elif isinstance(kind, Vector):
-            count = _count(kind.count, values, len(rows))
-            size = count * kind.element.width
-        elif isinstance(kind, Records):
-            count = _count(kind.count, values, len(rows))
-            size = count * sum(column.width for _, column in kind.columns)
-        elif isinstance(kind, Members):
-            count = values[kind.size]
-            size = 4 * -(-count // 32)
-        elif isinstance(kind, Bytes):
-            count = size = one * kind.size
+        if isinstance(kind, UInt | SInt | Flags | Bytes):
+            size = kind.size if isinstance(kind, Bytes) else kind.width
+            places[field.name] = place = Place(rows, base, shift, size if isinstance(kind, Bytes) else 1, kind)
+            shift += size
         else:
-            count = size = np.maximum(0, end - cursor)
-        following = cursor + size
-        fits &= (following <= end) & (count >= 0)
-        if not fits.all():
-            # A misfit lies at the PDU's own beginning from here on, with nothing in it: gathers stay in the buffer.
-            cursor, count, following = (np.where(fits, here, safe) for here, safe in
-                                        ((cursor, start), (count, 0), (following, start)))  # fmt: skip
-        where[field.name] = cursor, count
-        if field.name in counted:
-            values[field.name] = _value(read, field, cursor, count, fits)
-        if isinstance(kind, Members):
-            beyond |= _top_bits(read, cursor, count)
-        cursor = following
-    fits &= cursor == end
-    error = np.where(fits, np.where(beyond, BEYOND, 0), MISFIT)
-    good = error == 0
-    whole = bool(good.all())
-    places = {}
-    for field in row.fields:
-        at, count = where[field.name]
-        places[field.name] = (
-            Place(rows, at, count, field.kind) if whole else Place(rows[good], at[good], count[good], field.kind)
-        )
-    return Layout(places, error)
+            here = base + shift
+            count = _elements(kind, values, end - here)
+            following = here + _size(kind, count)
+            inside = (following <= end) & (count >= 0)
+            if not inside.all():
+                # From here on a misfit lies in the zeroes in front of the block, where nothing has any elements.
+                fits &= inside
+                here, count, following, end = (np.where(fits, true, safe) for true, safe in
+                                               ((here, 0), (count, 0), (following, 0), (end, shape.least)))  # fmt: skip
+            places[field.name] = place = Place(rows, here, 0, count, kind)
+            if isinstance(kind, Members):
+                above = _top_bits(read, here, count)
+                beyond = above if beyond is None else beyond | above
+            base, shift = following, 0
+        if field.name in shape.counted:
+            values[field.name] = _value(read, place)
+    fits &= base + shift == end
+    good = fits if beyond is None else fits & ~beyond
+    if good.all():
+        return Layout(places, None)
+    chosen = np.flatnonzero(good)
+    error = np.where(fits, np.where(good, 0, BEYOND), MISFIT)
+    kept = rows[chosen]
+    return Layout({name: _only(place, chosen, kept) for name, place in places.items()}, error)
+
+
+def _only(place: Place, chosen: Offsets, rows: Offsets) -> Place:
+    elements = place.elements if isinstance(place.elements, int) else place.elements[chosen]
+    return Place(rows, place.base[chosen], place.shift, elements, place.kind)
+
+
+def _elements(kind: Vector | Records | Members | Payload, values: Mapping[str, Offsets], rest: Offsets) -> Offsets:
+    """How many elements (entities, bytes) a variable field has."""
+    if isinstance(kind, Members):
+        return values[kind.size]
+    if isinstance(kind, Payload):
+        return np.maximum(rest, 0)
+    return _count(kind.count, values, len(rest))
+
+
+def _size(kind: Vector | Records | Members | Payload, count: Offsets) -> Offsets:
+    """How many bytes they take."""
+    if isinstance(kind, Members):
+        return 4 * ((count + 31) >> 5)
+    if isinstance(kind, Payload):
+        return count
+    return count * (kind.element.width if isinstance(kind, Vector) else sum(column.width for _, column in kind.columns))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What can be known about a PDU type before its bytes are seen."""
+
+    least: int  # bytes of the header and of all fields of fixed size
+    counted: frozenset[str]  # the fields from which others know how many elements they have
 
 
 @cache
+def _shape(row: PduType) -> _Shape:
+    least = HEADER.size
+    for field in row.fields:
+        if isinstance(field.kind, UInt | SInt | Flags):
+            least += field.kind.width
+        elif isinstance(field.kind, Bytes):
+            least += field.kind.size
+    return _Shape(least, _counted(row))
+
+
 def _counted(row: PduType) -> frozenset[str]:
-    """The fields from which others know how many elements they have."""
     names: set[str] = set()
     for field in row.fields:
         kind = field.kind
@@ -222,14 +277,14 @@ def _count(count: Count, values: Mapping[str, Offsets], rows: int) -> Offsets:
     return product
 
 
-def _value(read: Reader, field: Field, start: Offsets, count: Offsets, fits: Bools) -> Offsets:
-    """An integer, or the sum of a vector, cut at _TOO_MANY on both sides; 0 where the PDU does not fit anyway."""
-    kind = field.kind
+def _value(read: Reader, place: Place) -> Offsets:
+    """An integer, or the sum of a vector, cut at _TOO_MANY on both sides."""
+    kind = place.kind
     if isinstance(kind, UInt | SInt | Flags):
-        number = _cut(integers_at(read.data, start, kind))
-        return number if fits.all() else np.where(fits, number, 0)
+        return _cut(integers_at(read.data, place.start, kind))
     assert isinstance(kind, Vector)
-    elements = _cut(integers_at(read.data, spread(start, count, kind.element.width), kind.element))
+    count = place.count
+    elements = _cut(integers_at(read.data, spread(place.start, count, kind.element.width), kind.element))
     sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(elements)])
     last = np.cumsum(count)
     total: Offsets = sums[last] - sums[last - count]
@@ -237,14 +292,16 @@ def _value(read: Reader, field: Field, start: Offsets, count: Offsets, fits: Boo
 
 
 def _cut(numbers: Numbers) -> Offsets:
-    return np.clip(numbers, *(((0, _TOO_MANY)) if numbers.dtype.kind == "u" else (-_TOO_MANY, _TOO_MANY))).astype(
-        np.int64
-    )
+    if numbers.dtype.itemsize <= 2:
+        return numbers.astype(np.int64)
+    if numbers.dtype.kind == "u":
+        return np.minimum(numbers, _TOO_MANY).astype(np.int64)
+    return np.clip(numbers, -_TOO_MANY, _TOO_MANY).astype(np.int64)
 
 
 def _top_bits(read: Reader, start: Offsets, size: Offsets) -> Bools:
     """Whether a bitmap has a bit beyond its size: those can only stand in the first word."""
-    partial = (size & 31) > 0
-    first = read.word(np.where(partial, start, 0))
-    found: Bools = partial & (first >> np.where(partial, size & 31, 0) > 0)
+    spare = size & 31
+    first = read.word(np.where(spare > 0, start, 0))  # 0: zeroes in front of the block
+    found: Bools = first >> spare > 0
     return found

@@ -61,3 +61,11 @@ def spread(start: Offsets, count: Offsets, width: int) -> Offsets:
     last = np.cumsum(count)
     total = int(last[-1]) if len(last) else 0
     return np.repeat(start - width * (last - count), count) + width * np.arange(total, dtype=np.int64)
+
+
+def groups(keys: npt.NDArray[np.uint16], most: int) -> list[tuple[int, Offsets]]:
+    """For every key that occurs, below `most`: the places where it stands, ascending."""
+    counts = np.bincount(keys, minlength=most)
+    order = np.argsort(keys, kind="stable")  # a radix sort for 16 bits
+    present = np.flatnonzero(counts)
+    return list(zip(present.tolist(), np.split(order, np.cumsum(counts[present])[:-1]), strict=True))

@@ -115,16 +115,15 @@ def _blocks(stream: BinaryIO, audit: Audit, start: int, stop: int | None, size: 
         return
     order = header.order
     stream.seek(start)
-    buffer = bytearray(FRONT + size + BACK)
-    data: Bytes8 = np.frombuffer(buffer, dtype=np.uint8)
-    view = memoryview(buffer)
+    data: Bytes8 = np.zeros(FRONT + size + BACK, dtype=np.uint8)
+    view = data.data
     held = 0  # bytes of an incomplete record, kept from the last block
     offset = start  # in the file, of the first held byte
     lost = False  # the end of the last block was damaged: where the next record begins is not known
     while True:
         got = _fill(stream, view[FRONT + held : FRONT + size])
         end = FRONT + held + got
-        buffer[end : end + BACK] = bytes(BACK)
+        data[end : end + BACK] = 0
         first = FRONT
         if lost:
             first = find_record(data, FRONT, end, order)
@@ -154,7 +153,7 @@ def _blocks(stream: BinaryIO, audit: Audit, start: int, stop: int | None, size: 
         lost = bool(walked.damages) and walked.damages[-1].end == end
         rest = end - RECORD_HEADER + 1 if lost else walked.end
         held = end - rest
-        buffer[FRONT : FRONT + held] = bytes(view[rest:end])
+        data[FRONT : FRONT + held] = data[rest:end].copy()
         offset = rest + origin
     if not audit.frames and not audit.findings and start == FILE_HEADER:
         audit.find(EMPTY, FILE_HEADER, "the file has a header and no records")

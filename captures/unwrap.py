@@ -2,11 +2,14 @@
 
 A PDU of ours is the payload of EtherType 0x88B5, or of UDP over IPv6 to our port. Everything else (neighbour discovery,
 MLD, TCP) is a foreign frame: a row without a PDU, never an error.
+
+Only what leads to the PDU is read at once; times, addresses and the like are read when somebody asks for them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +19,7 @@ from nodes.wire import ETHERTYPE, UDP_PORT
 
 ETHERNET, LINUX_SLL, LINUX_SLL2 = 1, 113, 276
 LINK_HEADER = {ETHERNET: 14, LINUX_SLL: 16, LINUX_SLL2: 20}
+_ETHERTYPE_AT = {ETHERNET: 12, LINUX_SLL: 14, LINUX_SLL2: 0}
 NONE = -1  # no value, in columns that cannot be negative
 
 IN, OUT = 0, 1
@@ -31,109 +35,155 @@ _MOST_EXTENSIONS = 4
 class Frames:
     """A batch of frames; every array has one element per frame, places are places in the block's buffer."""
 
-    time_ns: Offsets
+    read: Reader
+    order: Order
+    link_type: int
+    records: Offsets  # the record headers
     captured: Offsets
-    original: Offsets
-    interface: Offsets | None  # None: this link type does not tell
-    direction: Offsets | None  # IN, OUT
-    link_at: Offsets  # the sender's link address ...
-    link_len: Offsets  # ... and how long it is
-    ethertype: Offsets
-    ip: Bools
-    ip_at: Offsets
+    whole: Bools | None  # whether the link header is complete; None: all are
+    ethertype: Offsets  # NONE if there is none
+    ip_at: Offsets  # IPv6 header, 0 where there is none
     next_header: Offsets
     port: Offsets  # UDP destination
     pdu_at: Offsets  # 0 where there is none
     room: Offsets  # bytes from pdu_at that may belong to the PDU
 
+    def take(self, rows: Offsets) -> Frames:
+        """Some of the frames."""
+        taken: dict[str, Any] = {
+            field.name: values[rows]
+            for field in fields(self)
+            if isinstance(values := getattr(self, field.name), np.ndarray)
+        }
+        return replace(self, **taken)
+
+    @property
+    def at(self) -> Offsets:
+        """The frames' first bytes."""
+        return self.records + RECORD_HEADER
+
+    def _header(self, column: int) -> Offsets:
+        found = words_at(self.read.data, self.order.letter + "u4")[self.records + 4 * column]
+        return found.astype(np.int64)
+
+    @property
+    def time_ns(self) -> Offsets:
+        return self._header(0) * 1_000_000_000 + self._header(1) * (1_000_000_000 // self.order.fraction)
+
+    @property
+    def original(self) -> Offsets:
+        """Bytes on the wire."""
+        return self._header(3)
+
+    @property
+    def interface(self) -> Offsets | None:
+        """The interface's index; None if this link type does not tell."""
+        return self._cut(self.read.word(self.at + 4)) if self.link_type == LINUX_SLL2 else None
+
+    @property
+    def direction(self) -> Offsets | None:
+        """IN or OUT; None if this link type does not tell."""
+        if self.link_type == LINUX_SLL2:
+            kind = self.read.byte(self.at + 10)
+        elif self.link_type == LINUX_SLL:
+            kind = self.read.half(self.at)
+        else:
+            return None
+        return self._cut(np.where(kind == _OUTGOING, OUT, IN))
+
+    def link_source(self) -> tuple[Offsets, Offsets]:
+        """Where the sender's link address stands, and how long it is."""
+        at = self.at
+        if self.link_type == LINUX_SLL2:
+            start, length = at + 12, np.minimum(self.read.byte(at + 11), 8)
+        elif self.link_type == LINUX_SLL:
+            start, length = at + 6, np.minimum(self.read.half(at + 4), 8)
+        elif self.link_type == ETHERNET:
+            start, length = at + 6, np.full(len(at), 6)
+        else:
+            start, length = at, np.zeros(len(at), dtype=np.int64)
+        return start, length if self.whole is None else np.where(self.whole, length, 0)
+
+    def _cut(self, values: Offsets) -> Offsets:
+        return values if self.whole is None else np.where(self.whole, values, NONE)
+
 
 def unwrap(data: Bytes8, records: Offsets, order: Order, link_type: int) -> Frames:
     """What stands around the PDUs of these records."""
     read = Reader(data)
-    head = words_at(data, "V16")[records].view(order.letter + "u4").reshape(-1, 4).astype(np.int64)
-    captured, original = head[:, 2], head[:, 3]
-    time_ns = head[:, 0] * 1_000_000_000 + head[:, 1] * (1_000_000_000 // order.fraction)
-    at = records + RECORD_HEADER
-    end = at + captured
+    captured = words_at(data, order.letter + "u4")[records + 8].astype(np.int64)
+    end = records + (captured + RECORD_HEADER)
     count = len(records)
-
-    interface: Offsets | None = None
-    direction: Offsets | None = None
-    link_at = link_len = np.zeros(count, dtype=np.int64)
     header = LINK_HEADER.get(link_type)
     if header is None:
-        ethertype = np.full(count, NONE, dtype=np.int64)
-        network = end
+        ethertype, network, whole = np.full(count, NONE), end, None
     else:
+        at = records + RECORD_HEADER
         network = at + header
-        whole = network <= end
-        if link_type == LINUX_SLL2:
-            ethertype, interface = read.half(at), read.word(at + 4)
-            direction = np.where(read.byte(at + 10) == _OUTGOING, OUT, IN)
-            link_at, link_len = at + 12, np.minimum(read.byte(at + 11), 8)
-        elif link_type == LINUX_SLL:
-            ethertype = read.half(at + 14)
-            direction = np.where(read.half(at) == _OUTGOING, OUT, IN)
-            link_at, link_len = at + 6, np.minimum(read.half(at + 4), 8)
-        else:
-            ethertype = read.half(at + 12)
-            link_at, link_len = at + 6, np.full(count, 6)
-            for tag in _VLAN * 2:
-                tagged = np.flatnonzero(whole & (ethertype == tag) & (network + 4 <= end))
-                if len(tagged):
-                    ethertype[tagged] = read.half(network[tagged] + 2)
-                    network[tagged] += 4
-        if not whole.all():
+        ethertype = read.half(at + _ETHERTYPE_AT[link_type])
+        whole = None if int(captured.min(initial=header)) >= header else captured >= header
+        if whole is not None:
             ethertype = np.where(whole, ethertype, NONE)
-            link_len = np.where(whole, link_len, 0)
-            if interface is not None:
-                interface = np.where(whole, interface, NONE)
-            if direction is not None:
-                direction = np.where(whole, direction, NONE)
+        if link_type == ETHERNET:
+            _skip_tags(read, ethertype, network, end)
 
-    ip = (ethertype == _IPV6) & (network + _IPV6_HEADER <= end)
-    ip_at = np.where(ip, network, 0)
-    next_header = np.full(count, NONE, dtype=np.int64)
-    port = np.full(count, NONE, dtype=np.int64)
     ours = ethertype == ETHERTYPE
     pdu_at = np.where(ours, network, 0)
     room = np.where(ours, end - network, 0)
-    rows = np.flatnonzero(ip)
+    ip_at = np.zeros(count, dtype=np.int64)
+    next_header = np.full(count, NONE)
+    port = np.full(count, NONE)
+    rows = np.flatnonzero(ethertype == _IPV6)
+    rows = rows[network[rows] + _IPV6_HEADER <= end[rows]]
     if len(rows):
-        _unwrap_ipv6(read, rows, network, end, next_header, port, pdu_at, room)
-    return Frames(
-        time_ns, captured, original, interface, direction, link_at, link_len,
-        ethertype, ip, ip_at, next_header, port, pdu_at, room,
-    )  # fmt: skip
+        ip_at[rows] = network[rows]
+        _unwrap_ipv6(read, rows, network[rows], end[rows], next_header, port, pdu_at, room)
+    return Frames(read, order, link_type, records, captured, whole, ethertype, ip_at, next_header, port, pdu_at, room)
+
+
+def _skip_tags(read: Reader, ethertype: Offsets, network: Offsets, end: Offsets) -> None:
+    """VLAN tags, of which there may be two, are passed over."""
+    for tag in _VLAN * 2:
+        tagged = np.flatnonzero(ethertype == tag)
+        tagged = tagged[network[tagged] + 4 <= end[tagged]]
+        if len(tagged):
+            ethertype[tagged] = read.half(network[tagged] + 2)
+            network[tagged] += 4
 
 
 def _unwrap_ipv6(
     read: Reader,
     rows: Offsets,
-    network: Offsets,
+    at: Offsets,
     end: Offsets,
     next_header: Offsets,
     port: Offsets,
     pdu_at: Offsets,
     room: Offsets,
 ) -> None:
-    """Fill in the columns of the rows that are IPv6 packets."""
-    at = network[rows]
-    following = read.byte(at + 6)
-    ip_end = np.minimum(end[rows], at + _IPV6_HEADER + read.half(at + 4))
+    """Fill in the columns of the rows that are IPv6 packets, which begin at `at`."""
+    fixed = words_at(read.data, "V8")[at].view(np.uint8).reshape(-1, 8)
+    following = fixed[:, 6].astype(np.int64)
+    payload = fixed[:, 4:6].copy().view(">u2")[:, 0]
     place = at + _IPV6_HEADER
+    end = np.minimum(end, place + payload)
+    other = np.flatnonzero(following != _UDP)
     for _ in range(_MOST_EXTENSIONS):
-        extended = np.flatnonzero(np.isin(following, _EXTENSIONS) & (place + 8 <= ip_end))
-        if not len(extended):
+        other = other[np.isin(following[other], _EXTENSIONS) & (place[other] + 8 <= end[other])]
+        if not len(other):
             break
-        here = place[extended]
-        following[extended] = read.byte(here)
-        place[extended] = here + 8 * (1 + read.byte(here + 1))
+        here = place[other]
+        following[other] = read.byte(here)
+        place[other] = here + 8 * (1 + read.byte(here + 1))
     next_header[rows] = following
-    udp = (following == _UDP) & (place + _UDP_HEADER <= ip_end)
-    rows, place, ip_end = rows[udp], place[udp], ip_end[udp]
-    port[rows] = read.half(place + 2)
-    ours = port[rows] == UDP_PORT
-    rows, place, ip_end = rows[ours], place[ours], ip_end[ours]
-    pdu_at[rows] = place + _UDP_HEADER
-    room[rows] = np.maximum(0, np.minimum(ip_end, place + read.half(place + 4)) - place - _UDP_HEADER)
+    udp = (following == _UDP) & (place + _UDP_HEADER <= end)
+    if not udp.all():
+        rows, place, end = rows[udp], place[udp], end[udp]
+    ports = read.half(place + 2)
+    port[rows] = ports
+    ours = ports == UDP_PORT
+    if not ours.all():
+        rows, place, end = rows[ours], place[ours], end[ours]
+    start = place + _UDP_HEADER
+    pdu_at[rows] = start
+    room[rows] = np.maximum(0, np.minimum(end - start, read.half(place + 4) - _UDP_HEADER))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow
 
 from captures.fields import FieldColumn, Place
-from captures.gather import Bools, Bytes8, Numbers, Offsets, integers_at, spread
+from captures.gather import Bools, Bytes8, Numbers, Offsets, integers_at, spread, words_at
 from nodes.wire.table import Flags, Records, SInt, UInt, Vector
 
 pa: Any = pyarrow
@@ -25,10 +25,40 @@ DataType: TypeAlias = Any
 Offsets32 = npt.NDArray[np.int32]
 
 
-def build(column: FieldColumn, data: Bytes8, rows: int, places: list[Place]) -> Array:
-    """The column for a batch of `rows` frames."""
+@dataclass(frozen=True, slots=True)
+class Occupied:
+    """The rows of a batch that have a value, ascending, and Arrow's bits for them (None: all have)."""
+
+    rows: Offsets
+    validity: Any
+
+
+class Rows:
+    """The frames of a batch. Columns of the same PDU types have their values in the same rows: these are found once."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._occupied: dict[tuple[int, ...], Occupied] = {}
+
+    def of(self, places: list[Place]) -> Occupied:
+        """The rows in which these fields stand."""
+        key = tuple([id(place.rows) for place in places])
+        if key not in self._occupied:
+            self._occupied[key] = self._find(places)
+        return self._occupied[key]
+
+    def _find(self, places: list[Place]) -> Occupied:
+        present = np.zeros(self.count, dtype=bool)
+        for place in places:
+            present[place.rows] = True
+        rows = np.flatnonzero(present)
+        return Occupied(rows, None if len(rows) == self.count else bitmap(present))
+
+
+def build(column: FieldColumn, data: Bytes8, rows: Rows, places: list[Place]) -> Array:
+    """The column for a batch of frames."""
     if not places:
-        return nulls(rows, column.type)
+        return nulls(rows.count, column.type)
     return _BUILDERS[column.family](data, rows, places, column.type)
 
 
@@ -48,29 +78,13 @@ def bitmap(present: Bools) -> Any:
     return pa.py_buffer(np.packbits(present, bitorder="little"))
 
 
-def _present(rows: int, places: list[Place]) -> Bools | None:
-    """Which rows have a value; None if all have."""
-    if sum(len(place.rows) for place in places) == rows:
-        return None
-    present = np.zeros(rows, dtype=bool)
-    for place in places:
-        present[place.rows] = True
-    return present
-
-
-def _validity(rows: int, places: list[Place]) -> Any | None:
-    present = _present(rows, places)
-    return None if present is None else bitmap(present)
-
-
-def _integers(data: Bytes8, rows: int, places: list[Place], kind: DataType) -> Array:
-    dtype = kind.to_pandas_dtype()
-    values = np.zeros(rows, dtype=dtype)
+def _integers(data: Bytes8, rows: Rows, places: list[Place], kind: DataType) -> Array:
+    values = np.zeros(rows.count, dtype=kind.to_pandas_dtype())
     for width, same in groupby(places, key=lambda place: place.kind):
         assert isinstance(width, UInt | SInt | Flags)
         where, start = _together(list(same))
         values[where] = integers_at(data, start, width)
-    return pa.Array.from_buffers(kind, rows, [_validity(rows, places), pa.py_buffer(values)])
+    return pa.Array.from_buffers(kind, rows.count, [rows.of(places).validity, pa.py_buffer(values)])
 
 
 def _together(places: list[Place]) -> tuple[Offsets, Offsets]:
@@ -81,99 +95,115 @@ def _together(places: list[Place]) -> tuple[Offsets, Offsets]:
 
 @dataclass(frozen=True, slots=True)
 class _Lists:
-    """List columns need starts and counts in the order of the rows."""
+    """Starts and counts of the lists in the order of the rows that have one, and Arrow's offsets for all rows."""
 
     start: Offsets
     count: Offsets
-    offsets: npt.NDArray[np.int32]
+    offsets: Offsets32
 
 
-def _lists(rows: int, places: list[Place]) -> _Lists:
-    start = np.zeros(rows, dtype=np.int64)
-    count = np.zeros(rows, dtype=np.int64)
-    for place in places:
-        start[place.rows] = place.start
-        count[place.rows] = place.count
+def _lists(rows: Rows, places: list[Place]) -> _Lists:
+    if len(places) == 1:
+        start, count = places[0].start, places[0].count
+    else:
+        start, count = np.empty(rows.count, dtype=np.int64), np.empty(rows.count, dtype=np.int64)
+        for place in places:
+            start[place.rows] = place.start
+            count[place.rows] = place.count
+        occupied = rows.of(places).rows
+        start, count = start[occupied], count[occupied]
+    return _Lists(start, count, list_offsets(rows.count, rows.of(places).rows, count))
+
+
+def list_offsets(rows: int, occupied: Offsets, count: Offsets) -> Offsets32:
+    """Arrow's offsets: the lists of the occupied rows are so long, all others are empty."""
     offsets = np.zeros(rows + 1, dtype=np.int32)
-    np.cumsum(count, out=offsets[1:])
-    return _Lists(start, count, offsets)
+    offsets[occupied + 1] = count
+    return np.cumsum(offsets, dtype=np.int32, out=offsets)
 
 
-def _list_array(kind: DataType, rows: int, places: list[Place], lists: _Lists, values: Array) -> Array:
-    buffers = [_validity(rows, places), pa.py_buffer(lists.offsets)]
-    return pa.Array.from_buffers(kind, rows, buffers, children=[values])
+def _list_array(kind: DataType, rows: Rows, places: list[Place], offsets: Offsets32, values: Array) -> Array:
+    buffers = [rows.of(places).validity, pa.py_buffer(offsets)]
+    return pa.Array.from_buffers(kind, rows.count, buffers, children=[values])
 
 
-def _vectors(data: Bytes8, rows: int, places: list[Place], kind: DataType) -> Array:
+def _vectors(data: Bytes8, rows: Rows, places: list[Place], kind: DataType) -> Array:
     lists = _lists(rows, places)
     dtype = kind.value_type.to_pandas_dtype()
-    elements = {place.kind.element for place in places if isinstance(place.kind, Vector)}
+    elements = [place.kind.element for place in places if isinstance(place.kind, Vector)]
     values: Numbers
-    if len(elements) == 1:
-        element = elements.pop()
-        values = integers_at(data, spread(lists.start, lists.count, element.width), element).astype(dtype)
+    if len(set(elements)) == 1:
+        at = spread(lists.start, lists.count, elements[0].width)
+        values = integers_at(data, at, elements[0]).astype(dtype, copy=False)
     else:
-        values = np.zeros(int(lists.offsets[-1]), dtype=dtype)
-        for place in places:
-            assert isinstance(place.kind, Vector)
-            element = place.kind.element
-            target = spread(lists.offsets[place.rows].astype(np.int64), place.count, 1)
-            values[target] = integers_at(data, spread(place.start, place.count, element.width), element)
-    return _list_array(kind, rows, places, lists, pa.array(values))
+        values = np.empty(int(lists.offsets[-1]), dtype=dtype)
+        for place, element in zip(places, elements, strict=True):
+            at = spread(place.start, place.count, element.width)
+            values[_target(lists, place)] = integers_at(data, at, element)
+    return _list_array(kind, rows, places, lists.offsets, pa.array(values))
 
 
-def _records(data: Bytes8, rows: int, places: list[Place], kind: DataType) -> Array:
+def _target(lists: _Lists, place: Place) -> Offsets:
+    """Where the elements of one PDU type go among all elements."""
+    return spread(lists.offsets[place.rows].astype(np.int64), place.count, 1)
+
+
+def _records(data: Bytes8, rows: Rows, places: list[Place], kind: DataType) -> Array:
     lists = _lists(rows, places)
     struct_type = kind.value_type
-    children = [np.zeros(int(lists.offsets[-1]), dtype=struct_type[i].type.to_pandas_dtype())
-                for i in range(struct_type.num_fields)]  # fmt: skip
-    for place in places:
+    total = int(lists.offsets[-1])
+    children = [np.empty(total, dtype=field.type.to_pandas_dtype()) for field in struct_type]
+    if len({place.kind for place in places}) == 1:
+        where: list[tuple[Any, Offsets, Offsets]] = [(slice(None), lists.start, lists.count)]
+    else:
+        where = [(_target(lists, place), place.start, place.count) for place in places]
+    for place, (target, start, count) in zip(places, where, strict=False):
         assert isinstance(place.kind, Records)
-        target = spread(lists.offsets[place.rows].astype(np.int64), place.count, 1)
-        columns = place.kind.columns
-        at = spread(place.start, place.count, sum(column.width for _, column in columns))
-        for child, (_, column) in zip(children, columns, strict=True):
+        at = spread(start, count, sum(column.width for _, column in place.kind.columns))
+        for child, (_, column) in zip(children, place.kind.columns, strict=True):
             child[target] = integers_at(data, at, column)
-            at = at + column.width
-    arrays = [pa.array(child) for child in children]
-    values = pa.StructArray.from_arrays(arrays, fields=list(struct_type))
-    return _list_array(kind, rows, places, lists, values)
+            at += column.width
+    values = pa.StructArray.from_arrays([pa.array(child) for child in children], fields=list(struct_type))
+    return _list_array(kind, rows, places, lists.offsets, values)
 
 
-def _members(data: Bytes8, rows: int, places: list[Place], kind: DataType) -> Array:
+def _members(data: Bytes8, rows: Rows, places: list[Place], kind: DataType) -> Array:
     lists = _lists(rows, places)
-    size = 4 * -(-lists.count // 32)
+    size = 4 * ((lists.count + 31) >> 5)
     # Bytes from the last to the first and bits from the least significant on: the entities in ascending order.
     at = spread(-(lists.start + size - 1), size, 1)
     bits = np.flatnonzero(np.unpackbits(data[-at], bitorder="little"))
-    ends = np.cumsum(8 * size)
-    row = np.searchsorted(ends, bits, side="right")
-    offsets = np.zeros(rows + 1, dtype=np.int32)
-    np.cumsum(np.bincount(row, minlength=rows), out=offsets[1:])
-    members = (bits - (ends - 8 * size)[row] + 1).astype(np.int32)
-    return _list_array(kind, rows, places, _Lists(lists.start, lists.count, offsets), pa.array(members))
+    bitmap_of = np.repeat(np.arange(len(size)), size)[bits >> 3]
+    first_bit = 8 * (np.cumsum(size) - size)
+    members = (bits - first_bit[bitmap_of] + 1).astype(np.int32)
+    count = np.bincount(bitmap_of, minlength=len(size))
+    offsets = list_offsets(rows.count, rows.of(places).rows, count)
+    return _list_array(kind, rows, places, offsets, pa.array(members))
 
 
-def _binary(data: Bytes8, rows: int, places: list[Place], kind: DataType) -> Array:
+def _binary(data: Bytes8, rows: Rows, places: list[Place], kind: DataType) -> Array:
     lists = _lists(rows, places)
-    return binary_array(data, kind, rows, lists.start, lists.count, lists.offsets, _validity(rows, places))
+    occupied = rows.of(places)
+    return binary_array(data, kind, rows.count, occupied, lists.start, lists.count)
 
 
-def binary_array(
-    data: Bytes8,
-    kind: DataType,
-    rows: int,
-    start: Offsets,
-    count: Offsets,
-    offsets: Offsets32,
-    validity: Any | None,
-) -> Array:
-    """data[start:start+count] of every row."""
-    values = data[spread(start, count, 1)]
-    return pa.Array.from_buffers(kind, rows, [validity, pa.py_buffer(offsets), pa.py_buffer(values)])
+def binary_array(data: Bytes8, kind: DataType, rows: int, occupied: Occupied, start: Offsets, count: Offsets) -> Array:
+    """data[start:start+count] in the occupied rows."""
+    offsets = list_offsets(rows, occupied.rows, count)
+    size = int(count[0]) if len(count) else 0
+    if size and (count == size).all():
+        values = words_at(data, f"V{size}")[start].view(np.uint8)
+    else:
+        values = data[spread(start, count, 1)]
+    return pa.Array.from_buffers(kind, rows, [occupied.validity, pa.py_buffer(offsets), pa.py_buffer(values)])
 
 
-def _text(data: Bytes8, rows: int, places: list[Place], kind: DataType) -> Array:
+def occupied_rows(present: Bools) -> Occupied:
+    """The rows where this holds."""
+    return Occupied(np.flatnonzero(present), bitmap(present))
+
+
+def _text(data: Bytes8, rows: Rows, places: list[Place], kind: DataType) -> Array:
     found = _binary(data, rows, places, pa.binary())
     try:
         return found.cast(kind)
@@ -193,24 +223,24 @@ _BUILDERS = {
 }
 
 
-def payload_lengths(rows: int, places: list[Place]) -> Array:
+def payload_lengths(rows: Rows, places: list[Place]) -> Array:
     """The length column of a payload."""
     if not places:
-        return nulls(rows, pa.int32())
-    values = np.zeros(rows, dtype=np.int32)
+        return nulls(rows.count, pa.int32())
+    values = np.zeros(rows.count, dtype=np.int32)
     for place in places:
         values[place.rows] = place.count
-    return pa.Array.from_buffers(pa.int32(), rows, [_validity(rows, places), pa.py_buffer(values)])
+    return pa.Array.from_buffers(pa.int32(), rows.count, [rows.of(places).validity, pa.py_buffer(values)])
 
 
 def numbers(values: Numbers, kind: DataType, null: int | None = None) -> Array:
     """A column of integers, in which one value means that there is none."""
-    narrow = np.ascontiguousarray(values).astype(kind.to_pandas_dtype(), copy=False)
-    if null is None or not (absent := values == null).any():
+    narrow = np.ascontiguousarray(values, dtype=kind.to_pandas_dtype())
+    if null is None or (present := values != null).all():
         return pa.array(narrow)
-    return pa.array(narrow, mask=absent)
+    return pa.Array.from_buffers(kind, len(narrow), [bitmap(present), pa.py_buffer(narrow)])
 
 
-def named(index: Offsets, names: Array, null: int) -> Array:
+def named(index: Numbers, names: Array, null: int) -> Array:
     """A column of names, as indices into a dictionary."""
     return pa.DictionaryArray.from_arrays(numbers(index, pa.int16(), null), names)
