@@ -77,9 +77,9 @@ def test_bytes_beside_the_matrix() -> None:
     matrices = [copy for copy, _ in arbitrary_reordering(10, 50, 1, CmdOptions(scheme="matrix"))]
     for copy in copies:
         assert isinstance(copy, CmdData)
-        assert len(encode(copy)) == 12 + 8 + tag_bytes(10, copy.nrec)  # header and sub-layer; n stands for the source
+        assert len(encode(copy)) == 12 + 9 + tag_bytes(10, copy.nrec)  # header and sub-layer; n stands for the source
     for matrix in matrices:
         assert isinstance(matrix, CmdMatrix)
-        assert len(encode(matrix)) == 12 + 8 + 4 + 2 + matrix_bytes(10)
+        assert len(encode(matrix)) == 12 + 9 + 4 + 2 + matrix_bytes(10)
     mean = sum(map(len, map(encode, copies))) / len(copies)
     assert mean < 0.5 * len(encode(matrices[0]))

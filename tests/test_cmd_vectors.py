@@ -246,7 +246,7 @@ def entity(**more: int) -> Cmd:
 
 def copy(link: int, t: int, r: tuple[tuple[int, int, int], ...] = (), v: tuple[int, ...] = (0, 0, 0)) -> CmdData:
     return CmdData(
-        src=2, incarnation=1, to_incarnation=1, link=link, t=t, n=len(v), nrec=len(r), v=v, r=r, payload=b""
+        src=2, incarnation=1, to_incarnation=1, link=link, repeated=0, t=t, n=len(v), nrec=len(r), v=v, r=r, payload=b""
     )  # fmt: skip
 
 
@@ -271,7 +271,7 @@ def test_a_foreign_tag_is_refused_and_not_acknowledged() -> None:
     machine = entity()
     assert machine.step(Received(copy(1, 1, v=(0, 0))), 1) == []
     assert machine.step(Received(copy(1, 1, r=((9, 1, 1),))), 1) == []
-    matrix = CmdMatrix(src=2, incarnation=1, to_incarnation=1, link=1, t=1, n=1, sent=(0,), payload=b"")
+    matrix = CmdMatrix(src=2, incarnation=1, to_incarnation=1, link=1, repeated=0, t=1, n=1, sent=(0,), payload=b"")
     assert machine.step(Received(matrix), 1) == []
     assert machine.counters()["refused_tag"] == 2 and machine.counters()["refused_scheme"] == 1
 

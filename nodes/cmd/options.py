@@ -34,8 +34,8 @@ class CmdOptions:
     queue_limit: int = 1024  # messages that wait for others; beyond it a copy is not acknowledged
     window: int = 1024  # copies under way to one peer
     retry_ns: Annotated[int, "duration"] = 50_000_000  # the least time before a copy is repeated
-    retry_max_ns: Annotated[int, "duration"] = 1_000_000_000  # the most
-    attempts: int = 12  # repetitions before a peer counts as silent
+    retry_max_ns: Annotated[int, "duration"] = 400_000_000  # the most: below the silence that ends a run
+    attempts: int = 30  # repetitions before a peer counts as silent
     printed: Printed = field(default_factory=Printed)
 
     def __post_init__(self) -> None:

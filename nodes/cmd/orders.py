@@ -78,7 +78,7 @@ class SRecords:
         r = tuple(sorted(records))
         return lambda frame: CmdData(
             src=self._me, incarnation=frame.incarnation, to_incarnation=frame.to_incarnation, link=frame.link,
-            t=t, n=len(v), nrec=len(r), v=v, r=r, payload=data,
+            repeated=0, t=t, n=len(v), nrec=len(r), v=v, r=r, payload=data,
         )  # fmt: skip
 
     def refusal(self, copy: Copy) -> str | None:
@@ -145,7 +145,7 @@ class Matrix:
         sent = tuple(counters.values())
         return lambda frame: CmdMatrix(
             src=self._me, incarnation=frame.incarnation, to_incarnation=frame.to_incarnation, link=frame.link,
-            t=t, n=len(self._members), sent=sent, payload=data,
+            repeated=0, t=t, n=len(self._members), sent=sent, payload=data,
         )  # fmt: skip
 
     def refusal(self, copy: Copy) -> str | None:

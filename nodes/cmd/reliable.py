@@ -30,7 +30,7 @@ Copy = CmdData | CmdMatrix  # what is repeated until it is acknowledged
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The three fields of the sub-layer in a copy."""
+    """The fields of the sub-layer in a copy that is sent for the first time."""
 
     incarnation: int
     to_incarnation: int
@@ -80,9 +80,9 @@ class _Pending:
     """A copy, or a HELLO, that waits for its answer."""
 
     pdu: Copy | CmdHello
-    sent_ns: int
+    sent_ns: list[int]  # when it was sent, each time
     wait_ns: int
-    repeated: int = 0
+    repeated: int = 0  # since its link was last silent
 
 
 @dataclass(slots=True)
@@ -99,8 +99,9 @@ class _Link:
     silent: bool = False
     round_trip_ns: int = 0  # smoothed; 0 is unknown
     deviation_ns: int = 0
-    backed_off_ns: int = 0  # the longest patience since the last round trip that could be measured
 
+
+REPEATED_MAX = 255  # what a copy can say
 
 HELLO = 0  # the place of a HELLO among a link's pending copies
 
@@ -122,7 +123,7 @@ class Reliable:
         self.stale = 0
         if incarnation > 1:  # at the first opportunity
             for peer, link in self._links.items():
-                self._expect(peer, HELLO, _Pending(CmdHello(src=me, incarnation=incarnation), 0, 0), link)
+                self._expect(peer, HELLO, _Pending(CmdHello(src=me, incarnation=incarnation), [0], 0), link)
 
     # sending
 
@@ -140,16 +141,16 @@ class Reliable:
             return []
         link.number += 1
         copy = build(Frame(self._incarnation, link.incarnation, link.number))
-        self._expect(peer, link.number, _Pending(copy, now_ns, self._patience(link)), link)
+        self._expect(peer, link.number, _Pending(copy, [now_ns], self._patience(link)), link)
         return [Send(copy, (peer,))]
 
     def _expect(self, peer: int, number: int, pending: _Pending, link: _Link) -> None:
         link.pending[number] = pending
-        heapq.heappush(self._due, (pending.sent_ns + pending.wait_ns, peer, number, pending))
+        heapq.heappush(self._due, (pending.sent_ns[-1] + pending.wait_ns, peer, number, pending))
 
     def _patience(self, link: _Link) -> int:
         """How long an answer may take: mean and four deviations of the round trip, within bounds."""
-        known = max(link.round_trip_ns + 4 * link.deviation_ns, link.backed_off_ns)
+        known = link.round_trip_ns + 4 * link.deviation_ns
         return min(max(known, self._retry_ns), self._retry_max_ns)
 
     # repeating
@@ -183,9 +184,11 @@ class Reliable:
     def _repeat(self, peer: int, number: int, pending: _Pending, link: _Link, now_ns: int) -> Send:
         self.repetitions += pending.wait_ns > 0
         pending.repeated += 1
-        pending.sent_ns = now_ns
+        pending.sent_ns[REPEATED_MAX:] = []  # the last of them stands for all further sendings
+        pending.sent_ns.append(now_ns)
+        if not isinstance(pending.pdu, CmdHello):
+            pending.pdu = replace(pending.pdu, repeated=len(pending.sent_ns) - 1)
         pending.wait_ns = min(max(2 * pending.wait_ns, self._patience(link)), self._retry_max_ns)
-        link.backed_off_ns = max(link.backed_off_ns, pending.wait_ns)
         self._expect(peer, number, pending, link)
         return Send(pending.pdu, (peer,))
 
@@ -247,13 +250,12 @@ class Reliable:
 
     def _acknowledged(self, link: _Link, ack: CmdAck, now_ns: int) -> None:
         answered = link.pending.get(ack.link)
-        if answered is not None and not answered.repeated:  # of a repeated copy nobody knows which one was answered
-            self._measure(link, now_ns - answered.sent_ns)
+        if answered is not None and ack.repeated < min(len(answered.sent_ns), REPEATED_MAX):
+            self._measure(link, now_ns - answered.sent_ns[ack.repeated])
         for number in [number for number in link.pending if HELLO < number <= ack.upto or HELLO < number == ack.link]:
             del link.pending[number]
 
     def _measure(self, link: _Link, round_trip_ns: int) -> None:
-        link.backed_off_ns = 0
         if not link.round_trip_ns:
             link.round_trip_ns, link.deviation_ns = round_trip_ns, round_trip_ns // 2
             return
@@ -275,8 +277,9 @@ class Reliable:
         else:
             self.duplicates += 1
         ack = CmdAck(
-            src=self._me, incarnation=self._incarnation, to_incarnation=link.incarnation, upto=link.upto, link=number
-        )
+            src=self._me, incarnation=self._incarnation, to_incarnation=link.incarnation, upto=link.upto, link=number,
+            repeated=copy.repeated,
+        )  # fmt: skip
         answer = Send(ack, (copy.src,))
         return [Arrived(copy), answer] if fresh else [answer]
 

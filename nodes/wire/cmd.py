@@ -1,14 +1,15 @@
 """CMD: causal delivery with vector time and s-records (paper 004 §3), and the reliable sub-layer below it.
 
-The sub-layer is ours: the paper asks for channels that lose nothing. Its three fields stand first in every PDU
-that it repeats: whose incarnation sent it, for which incarnation of the receiver, and the copy's number on that link.
+The sub-layer is ours: the paper asks for channels that lose nothing. Its four fields stand first in every PDU
+that it repeats: whose incarnation sent it, for which incarnation of the receiver, the copy's number on that link, and
+how often it was sent before.
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from nodes.wire.table import U16, U32, Of, Payload, Pdu, Proto, Records, Vector, pdu
+from nodes.wire.table import U8, U16, U32, Of, Payload, Pdu, Proto, Records, Vector, pdu
 
 
 @pdu(Proto.CMD, 1, "DATA", section="004 §3.3")
@@ -18,6 +19,7 @@ class CmdData(Pdu):
     incarnation: Annotated[int, U16, "of the sender"]
     to_incarnation: Annotated[int, U16, "of the receiver, as the sender knows it"]
     link: Annotated[int, U32, "number of this copy from this sender to this receiver, from 1"]
+    repeated: Annotated[int, U8, "how often this copy was sent before"]
     t: Annotated[int, U32, "local time of the send: V(m)[src]"]
     n: Annotated[int, U16, "processes: length of v"]
     nrec: Annotated[int, U16, "number of s-records"]
@@ -37,6 +39,7 @@ class CmdMatrix(Pdu):
     incarnation: Annotated[int, U16, "of the sender"]
     to_incarnation: Annotated[int, U16, "of the receiver, as the sender knows it"]
     link: Annotated[int, U32, "number of this copy from this sender to this receiver, from 1"]
+    repeated: Annotated[int, U8, "how often this copy was sent before"]
     t: Annotated[int, U32, "number of the message at its origin"]
     n: Annotated[int, U16, "processes"]
     sent: Annotated[tuple[int, ...], Vector(U32, Of("n", "n")), "row k, column l: messages from P_k to P_l"]
@@ -51,6 +54,7 @@ class CmdAck(Pdu):
     to_incarnation: Annotated[int, U16, "of the node whose copies are acknowledged"]
     upto: Annotated[int, U32, "every copy up to this number is here"]
     link: Annotated[int, U32, "and so is the copy that is answered"]
+    repeated: Annotated[int, U8, "as that copy says: which of its sendings is answered"]
 
 
 @pdu(Proto.CMD, 4, "HELLO", section="ours, sub-layer")
