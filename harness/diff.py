@@ -25,6 +25,7 @@ from nodes.wire.table import Flags
 
 EQUAL, DIFFERENT = 0, 1
 _COLUMNS = 120
+_NEVER = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Parting:
 
     @property
     def time_ns(self) -> int:
-        return min(record.time_ns for record in (self.left, self.right) if record is not None)
+        """When the earlier of the two was seen; what lies behind the last frames comes last."""
+        return min((record.time_ns for record in (self.left, self.right) if record is not None), default=_NEVER)
 
 
 def records(path: Path) -> Iterator[Record]:
@@ -73,10 +75,11 @@ def parting(left: Path, right: Path) -> Parting | None:
         return None
     ours: Iterator[Record] = records(left) if left.is_file() else iter(())
     theirs: Iterator[Record] = records(right) if right.is_file() else iter(())
-    for one, other in itertools.zip_longest(ours, theirs):
+    number = 0
+    for number, (one, other) in enumerate(itertools.zip_longest(ours, theirs), 1):
         if one is None or other is None or not one.same(other):
-            return Parting(left.name, (one or other).frame, one, other)
-    return None
+            return Parting(left.name, number, one, other)
+    return Parting(left.name, number + 1, None, None)
 
 
 def first_parting(left: Path, right: Path) -> Parting | None:
@@ -134,6 +137,8 @@ def explain(found: Parting | None, names: tuple[str, str]) -> str:
     """What a person is told."""
     if found is None:
         return "equal: every frame of every capture"
+    if found.left is found.right is None:
+        return f"every frame is equal, but {found.capture} differs in its header or behind its last frame"
     lines = [f"the runs part in {found.capture} at frame {found.frame}, {found.time_ns / 1e9:.9f} s", ""]
     return "\n".join([*lines, *side_by_side([names[0], *dissect(found.left)], [names[1], *dissect(found.right)])])
 

@@ -204,6 +204,14 @@ def test_a_missing_frame_and_a_missing_file(tmp_path: Path) -> None:
     assert (found.capture, found.frame, found.right) == ("n3.pcap", 1, None)
 
 
+def test_bytes_behind_the_last_frame_are_a_difference_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = run_dir(tmp_path / "one", _GOOD), run_dir(tmp_path / "other", _GOOD)
+    with (other / "captures/n2.pcap").open("ab") as file:
+        file.write(b"cut")
+    assert diff(one, other) == 1
+    assert "n2.pcap differs in its header or behind its last frame" in capsys.readouterr().out
+
+
 def test_every_protocol_is_dissected_by_the_command_itself(tmp_path: Path) -> None:
     one, other = run_dir(tmp_path / "one", _GOOD), run_dir(tmp_path / "other", _GOOD)
     events = [event for event in stopped(history(_GOOD)).events if event.node == 2]
