@@ -46,9 +46,16 @@ class Life:
 
 
 def name_of(about: int, seq: int) -> str:
-    """A message as people read it: 2:17, and 2:1/17 where the incarnation stands above the number."""
-    incarnation = seq >> 32
-    return f"{about}:{incarnation}/{seq & 0xFFFFFFFF}" if 0 < incarnation < 65536 else f"{about}:{seq}"
+    """A message as people read it: 2:17; 2:1/17 where the incarnation stands above the number.
+
+    An incarnation from 65536 on has two parts, the start of the process and its coming back by itself: 2:1.0/17.
+    """
+    incarnation, number = seq >> 32, seq & 0xFFFFFFFF
+    if 0 < incarnation < 1 << 16:
+        return f"{about}:{incarnation}/{number}"
+    if 1 << 16 <= incarnation < 1 << 31:
+        return f"{about}:{incarnation >> 16}.{incarnation & 0xFFFF}/{number}"
+    return f"{about}:{seq}"
 
 
 def describe(event: Event) -> str:

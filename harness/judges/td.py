@@ -56,7 +56,7 @@ def _lay(facts: Facts) -> _Line:
         log = logs[life.index]
         start = 0 if life.first else _join_point(line, log)
         if start is None:
-            start = max((place for one in laid for place in _admissions(facts, one, life.node)), default=len(line))
+            start = max((place for one in laid for place in _admissions(facts, one, life)), default=len(line))
         part = line[start : start + len(log)]
         rest = log[len(part) :]
         differing = np.flatnonzero(np.concatenate((part != log[: len(part)], np.isin(rest, line))))
@@ -297,7 +297,7 @@ def _starts_at_the_join_point(facts: Facts, lines: _Line) -> Finding:
     """The first message of a joiner is the first that a member delivers after it installed a view with the joiner."""
     members = [one for one in lines.of(up=True, first=True) if one.differs is None]
     for joiner in lines.of(first=False):
-        points = {place for member in members for place in _admissions(facts, member, joiner.life.node)}
+        points = {place for member in members for place in _admissions(facts, member, joiner.life)}
         if len(joiner.log) and points and joiner.start not in points:
             event = _row(facts, joiner, 0)
             at = min(points, key=lambda place: abs(place - joiner.start))
@@ -314,12 +314,16 @@ def _starts_at_the_join_point(facts: Facts, lines: _Line) -> Finding:
     return Holds("every joiner begins at its join point")
 
 
-def _admissions(facts: Facts, member: _Laid, node: int) -> list[int]:
-    """How many messages the member had delivered when it installed a view that brought `node` in."""
+def _admissions(facts: Facts, member: _Laid, joiner: Life) -> list[int]:
+    """How many messages the member had delivered when it installed the view that brought the joiner in.
+
+    It is the joiner's own first view: a node may come back often, and into a cluster that was founded anew.
+    """
+    node, first = joiner.node, joiner.views[0].seq
     times = [event.number for event in (_row(facts, member, at) for at in range(len(member.log)))]
     places, before = [], set(facts.history.nodes)
     for view in member.life.views:
-        if node in view.peers and node not in before:
+        if node in view.peers and node not in before and view.seq == first:
             places.append(member.start + int(np.searchsorted(times, view.number)))
         before = set(view.peers)
     return places
