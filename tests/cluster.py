@@ -20,8 +20,10 @@ from harness.judges import Outcome, judge
 from nodes.machine import Machine, Setting
 from nodes.st.entity import Entity
 from nodes.st.machine import St
-from nodes.st.options import StOptions
+from nodes.st.options import StOptions, Timing
 from nodes.st.recovery import Mode
+from nodes.to.machine import To
+from nodes.to.options import ToOptions, ViewTiming
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind
 from nodes.wire.st import DataBlock, RoundBlock, SnapshotBlock
@@ -171,3 +173,56 @@ def entity(world: World, node: int) -> Entity:
     machine: Machine = world.machine(node)
     assert isinstance(machine, Entity)
     return machine
+
+
+# TO: entities that stop and come back.
+
+TD = ("TD-1", "TD-2", "TD-3", "TD-4", "TD-5", "TD-6")
+
+
+class Restless(Watched):
+    """A world whose nodes crash, are restarted, freeze and lose their links. The judges see these faults."""
+
+    def __init__(self, n: int, options: ToOptions, seed: int = 0, **setting: Any) -> None:
+        super().__init__(seed, every=1_000_000)
+        self.n, self._options = n, options
+        self._setting = {"slot_ns": SLOT, **setting}
+        self._starts = dict.fromkeys(range(1, n + 1), 0)
+        for me in range(1, n + 1):
+            self.add(me, self._make(me))
+
+    def _make(self, me: int) -> To:
+        self._starts[me] += 1
+        members, seed = tuple(range(1, self.n + 1)), self.random.randrange(1 << 30)
+        start = self._starts[me]
+        return To(Setting(me=me, members=members, seed=seed, incarnation=start, **self._setting), self._options)
+
+    @property
+    def everybody(self) -> tuple[int, ...]:
+        return tuple(range(1, self.n + 1))
+
+    def alive(self) -> list[To]:
+        return [m for node in self._nodes.values() if isinstance(m := node.machine, To)]
+
+    def start_again(self, node: int) -> None:
+        if self._nodes[node].machine is None:
+            self.restart(node, self._make(node))
+
+    def stop_time(self) -> int:
+        return ViewTiming.of(self._options, Timing.of(self._options.transfer(), self.n, SLOT), self.n, SLOT).stop
+
+    def calm(self) -> bool:
+        """All who are up are members of one view, and nothing is owed to anybody."""
+        alive = self.alive()
+        return all(m.settled() for m in alive) and len({m.committed for m in alive}) <= 1
+
+    def run_until_calm(self, limit_ns: int) -> bool:
+        end = self.now + limit_ns
+        while self.now < end:
+            self.run(until_ns=min(end, self.now + self.stop_time() // 4), max_events=400_000)
+            if self.calm():
+                return True
+        return False
+
+    def say(self, src: int, data: bytes = b"x") -> None:
+        self.submit(src, self.everybody, data)

@@ -157,10 +157,11 @@ class Joining(Stopping):
         return True
 
     def _begin_again(self, known: tuple[int, ...]) -> None:
-        """A joiner learns a later view. It keeps the record of a join that others may have committed."""
-        committed = list(known)
-        committed[self.index] = 0
-        self.v, self.committed = known, tuple(committed)
+        """A joiner learns a later view. It keeps the record of a join that others may have committed.
+
+        It has committed nothing itself: to show the view as committed would bear false witness of another joiner.
+        """
+        self.v = known
         self._rpacks, self._racks = {}, {}
         self._joining_since = self._now
 
@@ -238,7 +239,10 @@ class Joining(Stopping):
                     log.al.raise_one(j, k, record.nxt[k])
                     log.pal.raise_one(j, k, record.nxt[k])
             log.al.raise_one(self.index, k, log.treq[k])
-        self.committed = tuple([c if v & 1 else v for v, c in zip(record.v, self.committed, strict=True)])
+        if joiner:
+            self.committed = record.v
+        else:
+            self.committed = tuple([c if v & 1 else v for v, c in zip(record.v, self.committed, strict=True)])
         self._low = {key: low for key, low in self._low.items() if key[1] >= self.committed[key[0]] >> 1}
         self._joined = None
         self._rpacks, self._racks = {}, {}
