@@ -235,7 +235,7 @@ class Sender:
             return
         if pdu.flags & HAVE and pdu.hash == sending.held.hash:
             self.evidence(sending.held, pdu.src)
-        elif pdu.round == sending.round and pdu.src not in sending.served:
+        elif pdu.round == sending.round:
             sending.served.add(pdu.src)
             sending.fresh = True
             core.unicast(self._data(sending), pdu.src)
