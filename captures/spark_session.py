@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -13,13 +14,15 @@ from captures.spark_source import PcapSource
 ROOT = Path(__file__).parents[1]
 
 
-def spark_session(master: str = "local[2]", name: str = "tutti") -> SparkSession:
+def spark_session(
+    master: str = "local[2]", name: str = "tutti", settings: Mapping[str, str] | None = None
+) -> SparkSession:
     """The session. Small defaults: captures are many small files, and a session on one machine should start quickly."""
     path = os.pathsep.join(part for part in (str(ROOT), os.environ.get("PYTHONPATH", "")) if part)
     # The worker that plans a Python data source inherits both from this process.
     os.environ["PYTHONPATH"] = path
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    session = (
+    builder = (
         SparkSession.builder.master(master)
         .appName(name)
         .config("spark.executorEnv.PYTHONPATH", path)
@@ -28,7 +31,9 @@ def spark_session(master: str = "local[2]", name: str = "tutti") -> SparkSession
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.extraJavaOptions", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "16384")
-        .getOrCreate()
     )
+    for key, value in (settings or {}).items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
     session.dataSource.register(PcapSource)
     return session

@@ -50,7 +50,7 @@ def identity(scenario: Scenario) -> str:
 def _document(values: Mapping[str, Any]) -> Iterator[str]:
     for key, value in values.items():
         if not _is_table(value) and not _is_tables(value):
-            yield f"{_key(key)} = {_inline(value)}"
+            yield f"{_key(key)} = {inline(value)}"
     for key, value in values.items():
         if _is_table(value):
             yield from ("", f"[{_key(key)}]")
@@ -74,7 +74,7 @@ def _table(table: Mapping[str, Any], name: str) -> Iterator[str]:
     long = {key: value for key, value in table.items() if value and _is_tables(value)}
     for key, value in table.items():
         if key not in long:
-            yield f"{_key(key)} = {_inline(value)}"
+            yield f"{_key(key)} = {inline(value)}"
     for key, value in long.items():
         for one in value:
             yield from ("", f"[[{_key(name)}.{_key(key)}]]")
@@ -90,14 +90,15 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _inline(value: Any) -> str:
+def inline(value: Any) -> str:
+    """A value on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return _string(value)
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(key)} = {_inline(one)}" for key, one in value.items())
+        inner = ", ".join(f"{_key(key)} = {inline(one)}" for key, one in value.items())
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list):
-        return f"[{', '.join(_inline(one) for one in value)}]"
+        return f"[{', '.join(inline(one) for one in value)}]"
     return repr(value)

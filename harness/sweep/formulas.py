@@ -1,0 +1,181 @@
+"""The papers' formulas by name, as functions of the scenario of a point, to draw beside what was measured.
+
+"printed" is what the paper says, "corrected" what its model gives, "simulated" a table of ours where no formula exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.scenario import Scenario
+from harness.scenario.model import Bursts, Destinations, Generated, Steady
+from nodes.cmd import evaluation as cmd
+from nodes.delta import evaluation as delta
+from nodes.him import evaluation as him
+from nodes.st import evaluation as st
+from nodes.st.evaluation import Load
+
+Style = Literal["printed", "corrected", "simulated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """One curve to draw. `of` is None where the formula says nothing about a scenario."""
+
+    name: str
+    style: Style
+    label: str
+    metric: str  # beside which it is drawn
+    of: Callable[[Scenario], float | None]
+
+
+FORMULAS: dict[str, Formula] = {}
+
+
+def formula(
+    name: str, style: Style, label: str, metric: str
+) -> Callable[[Callable[[Scenario], float | None]], Callable[[Scenario], float | None]]:
+    """Enter a function into the table."""
+
+    def enter(of: Callable[[Scenario], float | None]) -> Callable[[Scenario], float | None]:
+        if name in FORMULAS:
+            raise ValueError(f"there is a formula {name} already")
+        FORMULAS[name] = Formula(name, style, label, metric, of)
+        return of
+
+    return enter
+
+
+# What a scenario says about the quantities of the papers.
+
+
+def destinations(scenario: Scenario) -> float:
+    """d, the mean number of destinations."""
+    n = scenario.topology.nodes
+    to = scenario.workload.destinations if isinstance(scenario.workload, Generated) else Destinations()
+    if to.count is not None:
+        return to.count
+    if to.nodes is not None:
+        return len(to.nodes)
+    return (to.fraction or 1.0) * n
+
+
+def loss(scenario: Scenario) -> float:
+    """f, the chance that a receiver misses a frame."""
+    kept = 1.0
+    for impair in scenario.impair:
+        if impair.on == ("receivers",):
+            kept *= 1 - impair.impairment.loss
+    return 1 - kept
+
+
+def delay_s(scenario: Scenario) -> float:
+    """The mean delay of a frame."""
+    return sum(impair.impairment.delay_ns for impair in scenario.impair if len(impair.on) == 1) / 1e9
+
+
+def down(scenario: Scenario) -> int:
+    """How many nodes are crashed."""
+    return sum(len(getattr(fault, "node", ())) for fault in scenario.fault if fault.KIND == "crash")
+
+
+def st_load(scenario: Scenario) -> Load | None:
+    """n, d, f and L of paper 000: every entity submits one PDU, so L = n times the size of a burst."""
+    if not isinstance(scenario.workload, Bursts):
+        return None
+    n = scenario.topology.nodes
+    return Load(n, destinations(scenario), loss(scenario), n * scenario.workload.size)
+
+
+def _per_pdu(name: str, style: Style, label: str, metric: str, of_burst: Callable[[Load], float]) -> None:
+    @formula(name, style, label, metric)
+    def _(scenario: Scenario) -> float | None:
+        load = st_load(scenario)
+        return None if load is None else of_burst(load) / load.length
+
+
+def resent_until_there(load: Load) -> float:
+    """Each PDU goes out until all its destinations have it, and its sender its own copy (D-ST-22).
+
+    The k-th repetition takes place if somebody has missed all k copies before it.
+    """
+    receivers = load.d + 1 - load.share
+    return load.length * sum(1 - (1 - load.f**k) ** receivers for k in range(1, 60))
+
+
+_per_pdu("000-sorted-printed", "printed", "U/L (3)", "sorted_per_data", st.sorted_printed)
+_per_pdu("000-sorted-once", "corrected", "U/L, share once", "sorted_per_data", st.sorted_once)
+_per_pdu("000-selective-printed", "printed", "R/L (5)", "retransmitted_per_data", st.resent_printed)
+_per_pdu("000-selective-channel", "corrected", "1-F", "retransmitted_per_data", st.channel_selective)
+_per_pdu("000-selective-repeated", "corrected", "until all have it", "retransmitted_per_data", resent_until_there)
+_per_pdu("000-go-back-printed", "printed", "U/L (3)", "go_back_per_data", st.sorted_printed)
+_per_pdu("000-go-back-channel", "corrected", "at or behind the first loss", "go_back_per_data", st.channel_go_back)
+
+
+def _fig_4(name: str, metric: str, value: Callable[[delta.Point], float]) -> None:
+    @formula(name, "simulated", "simulation", metric)
+    def _(scenario: Scenario) -> float | None:
+        if not isinstance(scenario.workload, Steady) or scenario.topology.nodes != delta.PROCESSES:
+            return None
+        load = round(scenario.workload.rate_per_s * delay_s(scenario), 6)
+        row = delta.FIG_4.get(load, {}).get(scenario.options.max_cb)
+        return None if row is None else value(row)
+
+
+_fig_4("002-rate-max", "cb_full_share", lambda point: point.rate_max)
+_fig_4("002-rate-wait", "unnecessary_wait_share", lambda point: point.rate_wait)
+_fig_4("002-rate-wait-time", "unnecessary_wait_per_delta", lambda point: point.rate_w_time)
+_fig_4("002-tag-entries", "tag_entries", lambda point: point.tag_entries)
+
+
+def _of_n(name: str, style: Style, label: str, metric: str, of: Callable[[int], float]) -> None:
+    formula(name, style, label, metric)(lambda scenario: of(scenario.topology.nodes))
+
+
+_of_n("003-packets", "printed", "2n+1", "frames_per_message", him.packets)
+_of_n("003-packets-end", "corrected", "2n+1 and the END", "frames_per_message", lambda n: him.packets(n) + 1)
+_of_n("003-tcp", "printed", "TCP handshakes 3(n-1)", "frames_per_message", him.tcp_handshakes)
+_of_n("003-missed-printed", "printed", "(1-1/n)^n", "missed_share", him.paper_bound)
+_of_n("003-sends-printed", "printed", "1/P(n)", "rounds_per_message", lambda n: 1 / him.paper_bound(n))
+
+
+@formula("003-missed", "corrected", "among the others", "missed_share")
+def _missed(scenario: Scenario) -> float | None:
+    return _miss(scenario)
+
+
+def _miss(scenario: Scenario) -> float:
+    if scenario.options.adj == "ring":
+        return 0.0
+    return him.miss_among_others(scenario.topology.nodes, scenario.options.neighbours)
+
+
+# n -> loss -> false SUCCESSes with one dead node, simulated by rounds without time: printed rules, repaired rules
+FALSE_SUCCESS: dict[int, dict[float, tuple[float, float]]] = {
+    10: {0.01: (0.092, 0.0), 0.05: (0.363, 0.0004), 0.10: (0.576, 0.005)},
+    20: {0.01: (0.101, 0.0), 0.05: (0.386, 0.0004), 0.10: (0.560, 0.004)},
+}
+
+
+@formula("003-false-success", "simulated", "simulation by rounds", "false_success_share")
+def _false(scenario: Scenario) -> float | None:
+    found = FALSE_SUCCESS.get(scenario.topology.nodes, {}).get(round(loss(scenario), 6))
+    return None if found is None or down(scenario) != 1 else found[scenario.options.rules == "repaired"]
+
+
+@formula("003-first-round-clean", "corrected", "(1-f)^(3n-1)", "first_round_share")
+def _clean(scenario: Scenario) -> float | None:
+    return him.first_round_clean(scenario.topology.nodes, loss(scenario))
+
+
+_of_n("004-bound", "printed", "N(N-1), the bound", "tag_entries", cmd.bound)
+_of_n("004-linear", "corrected", "N", "tag_entries", float)
+_of_n("004-matrix-bytes", "printed", "an N x N matrix", "tag_bytes", cmd.matrix_bytes)
+
+
+@formula("004-expected", "simulated", "simulation", "tag_entries")
+def _tags(scenario: Scenario) -> float | None:
+    found = cmd.TAG_SIZES.get(scenario.topology.nodes)
+    return None if found is None else found.mean

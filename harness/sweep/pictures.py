@@ -1,0 +1,108 @@
+"""From points to pictures: which curve is which, with its interval, and the formulas beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from captures.figures import Curve, Dot, Panel, Picture
+from harness.scenario import Scenario
+from harness.sweep.formulas import FORMULAS, Formula
+from harness.sweep.load import Point, Spanned, number_of, text_of
+from harness.sweep.model import Figure
+from harness.sweep.tables import Rows
+
+_SHORT = {
+    "topology.nodes": "n", "impair.0.loss": "f", "delta.max_cb": "MAX_CB", "workload.destinations.fraction": "d/n",
+    "him.adj": "neighbours", "workload.rate": "rate", "him.rules": "rules", "st.rules": "rules",
+}  # fmt: skip
+
+
+def short(key: str) -> str:
+    """A parameter as papers call it."""
+    return _SHORT.get(key, key)
+
+
+def picture(spanned: Spanned, figure: Figure, rows: Rows) -> Picture:
+    """One figure of a sweep."""
+    found = {(row["point"], row["metric"]): row for row in rows}
+    panels = [
+        Panel("" if value is None else f"{short(figure.panels or '')} = {text_of(value)}",
+              tuple(_curves(spanned, figure, found, value)))
+        for value in _values(spanned, figure.panels)
+    ]  # fmt: skip
+    return Picture(
+        figure.name, figure.title, figure.x_label or short(figure.x), figure.y_label or ", ".join(figure.y),
+        tuple(panels), figure.log_x, figure.log_y,
+    )  # fmt: skip
+
+
+def _values(spanned: Spanned, key: str | None) -> list[Any]:
+    if key is None:
+        return [None]
+    return list(dict.fromkeys(point.value(key) for point in spanned.points))
+
+
+def _chosen(spanned: Spanned, figure: Figure, panel: Any, series: Any) -> list[Point]:
+    """The points of one curve, along x. Where other parameters vary as well, they all lie on it."""
+    points = [
+        point for point in spanned.points
+        if (figure.panels is None or point.value(figure.panels) == panel)
+        and (figure.series is None or point.value(figure.series) == series)
+    ]  # fmt: skip
+    return sorted(points, key=lambda point: (_x(figure, point), point.number))
+
+
+def _x(figure: Figure, point: Point) -> float:
+    value = number_of(point.value(figure.x))
+    return float(point.number) if value is None else value
+
+
+def _curves(spanned: Spanned, figure: Figure, found: Mapping[tuple[int, str], Any], panel: Any) -> Iterator[Curve]:
+    colour = 0
+    for series in _values(spanned, figure.series):
+        points = _chosen(spanned, figure, panel, series)
+        of = "" if figure.series is None else f"{short(figure.series)} = {text_of(series)}"
+        for metric in figure.y:
+            label = ", ".join(part for part in (metric if len(figure.y) > 1 or not of else "", of) if part)
+            dots = [
+                Dot(_x(figure, point), row["value"], row["low"], row["high"])
+                for point in points
+                if (row := found.get((point.number, metric))) is not None
+            ]
+            yield Curve(label, "measured", tuple(dots), colour)
+            for name in figure.formulas:
+                one = FORMULAS[name]
+                if one.metric == metric:
+                    yield Curve(_label(one, of), one.style, tuple(_formula(spanned, figure, points, one)), colour)
+            colour += 1
+
+
+def _label(one: Formula, of: str) -> str:
+    return f"{one.style}: {one.label}" + (f", {of}" if of else "")
+
+
+def _formula(spanned: Spanned, figure: Figure, points: list[Point], one: Formula) -> Iterator[Dot]:
+    for point in points:
+        value = one.of(scenario_of(spanned, point))
+        if value is not None:
+            yield Dot(_x(figure, point), value)
+
+
+def scenario_of(spanned: Spanned, point: Point) -> Scenario:
+    """Of the first seed: formulas do not depend on it."""
+    return spanned.scenarios[point.number][0]
+
+
+def beside(spanned: Spanned, rows: Rows) -> Iterator[dict[str, Any]]:
+    """Per point and metric that has formulas: measured, expected, and by how much they differ."""
+    drawn = list(dict.fromkeys(name for figure in spanned.sweep.figure for name in figure.formulas))
+    for row in rows:
+        for name in drawn:
+            one = FORMULAS[name]
+            if one.metric != row["metric"]:
+                continue
+            value = one.of(scenario_of(spanned, spanned.points[row["point"]]))
+            if value is not None:
+                inside = None if row["low"] is None else row["low"] <= value <= row["high"]
+                yield {**row, "formula": name, "style": one.style, "expected": value, "inside": inside}

@@ -1,0 +1,77 @@
+"""Runs on this machine: a process for each, as many at a time as there are cores.
+
+A process of its own costs ten milliseconds (everything is imported before it is forked) and keeps a run that dies from
+taking others along. When the sweep itself dies, so do its runs and their guests.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import TypeVar
+
+from harness.engines.watch import die_with_parent
+from harness.sweep.task import Record, Task, carry_out, failed
+
+T = TypeVar("T")
+Outcome = tuple[Record, bytes]
+Work = Callable[[Task], Outcome]
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def run_local(tasks: Iterable[Task], jobs: int, work: Work = carry_out) -> Iterator[tuple[Task, Record, bytes]]:
+    """Carry out all tasks; results in the order in which they come."""
+    context = multiprocessing.get_context("fork")
+    waiting = iter(tasks)
+    running: dict[Connection, tuple[Task, BaseProcess]] = {}
+    gc.freeze()  # what is there now is shared with all children
+    try:
+        while True:
+            while len(running) < jobs and (task := next(waiting, None)) is not None:
+                here, there = context.Pipe(duplex=False)
+                process = context.Process(target=_child, args=(there, task, work), daemon=True)
+                process.start()
+                there.close()
+                running[here] = task, process
+            if not running:
+                return
+            for pipe in wait(list(running)):
+                assert isinstance(pipe, Connection)
+                task, process = running.pop(pipe)
+                yield task, *_result(pipe, process)
+    finally:
+        for pipe, (_, process) in running.items():
+            process.kill()
+            process.join()
+            pipe.close()
+        gc.unfreeze()
+
+
+def _result(pipe: Connection, process: BaseProcess) -> Outcome:
+    try:
+        record, kept = pipe.recv()
+    except EOFError:
+        process.join()
+        code = process.exitcode or 0
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+        return failed(f"the process of this run died ({how})"), b""
+    finally:
+        pipe.close()
+    process.join()
+    return record, kept
+
+
+def _child(pipe: Connection, task: Task, work: Work) -> None:
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
+    pipe.send(work(task))
+    pipe.close()

@@ -1,0 +1,106 @@
+"""One run of a sweep: from a scenario's text to a record. The same function runs in a process here or on an executor.
+
+A record holds what sweeps tabulate, a few kilobytes: the verdict, all metrics, frames by capture and type. It has no
+time and no path of the machine, so that equal runs give equal records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shutil
+import tarfile
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from captures.run_history import capture_files
+from captures.spark_source import pdus_by_type
+from captures.split import ranges
+from harness import rundir
+from harness.check import Result, checked
+from harness.engines.outcome import EngineError, EngineOptions, MachineLacks
+from harness.judges import Outcome
+from harness.metrics import METRICS
+from harness.runner import run
+from harness.scenario import ScenarioError, loads
+
+Record = dict[str, Any]
+Keep = Literal["nothing", "captures", "all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is handed to whoever carries out the run."""
+
+    key: str  # the hash of all that determines it
+    text: str  # the scenario, resolved
+    keep: Keep = "nothing"
+    memory_mb: int = 2048
+
+
+def carry_out(task: Task, scratch: Path | None = None) -> tuple[Record, bytes]:
+    """The record of a run, and what is kept of its directory as a tar file."""
+    with tempfile.TemporaryDirectory(prefix="tutti-run-", dir=scratch) as directory:
+        try:
+            scenario = loads(task.text, resolved=True)
+            where = rundir.create(scenario.name, scenario.seed, Path(directory) / "run")
+            run(scenario, where, EngineOptions(memory_mb=task.memory_mb), lambda now: None)
+            record = record_of(checked(where.path), where.captures)
+        except (EngineError, MachineLacks, ScenarioError, rundir.RunDirError) as error:
+            return failed(str(error).splitlines()[0]), b""
+        except Exception as error:  # a run that fails is a row, whatever the reason
+            return failed(f"{type(error).__name__}: {error}".splitlines()[0]), b""
+        return record, packed(where.path, task.keep)
+
+
+def failed(reason: str) -> Record:
+    """The record of a run that was not carried out."""
+    return {"outcome": "failed", "reason": reason}
+
+
+def record_of(result: Result, captures: Path) -> Record:
+    """What is tabulated of a run."""
+    bad = [one for one in result.properties if one.outcome is Outcome.FAIL]
+    measured = {name: metric.measure(result.history) for name, metric in METRICS.items()}
+    return {
+        "outcome": str(result.outcome.value),
+        "reason": "; ".join(f"{one.verdict.property}: {one.verdict.sentence}" for one in bad)
+        or "; ".join(result.history.holes),
+        "violated": [one.verdict.property for one in bad]
+        + [one.expect.metric for one in result.metrics if one.outcome is Outcome.FAIL],
+        "properties": {one.verdict.property: str(one.verdict.outcome.value) for one in result.properties},
+        "metrics": {name: value for name, value in sorted(measured.items()) if value is not None},
+        "pdus": pdus(captures),
+    }
+
+
+def pdus(captures: Path) -> list[tuple[Any, ...]]:
+    """Frames and bytes by capture, type, direction and error: the aggregate of the data source, made where the run is."""
+    rows = []
+    for path in capture_files(captures):
+        (part,) = ranges(path, path.stat().st_size + 1, numbered=False)
+        batch = pdus_by_type(str(path), None, {"start": part.start, "stop": part.stop})
+        rows += [
+            (path.stem, row["type"], row["direction"], row["error"], row["frames"], row["bytes"])
+            for row in batch.to_pylist()
+        ]
+    return rows
+
+
+def packed(run_dir: Path, keep: Keep) -> bytes:
+    """The run directory, or only its captures, as a tar file; nothing where nothing is kept."""
+    if keep == "nothing":
+        return b""
+    if keep == "captures":
+        shutil.rmtree(run_dir / "logs", ignore_errors=True)
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz", compresslevel=1) as archive:
+        archive.add(run_dir, arcname=".")
+    return stream.getvalue()
+
+
+def key_of(identity: str, code: str, kernel: str) -> str:
+    """The hash of everything that determines a run."""
+    return hashlib.sha256(f"{identity} {code} {kernel}".encode()).hexdigest()[:16]
