@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from nodes.him import PROTOCOL
 from nodes.him.core import MAX_PAYLOAD
+from nodes.him.keys import key_of
 from nodes.him.machine import Him
 from nodes.him.options import HimOptions
 from nodes.him.seal import SEAL_BYTES, Open, Refused, Sealed, hash_of
@@ -96,6 +99,26 @@ def test_every_changed_bit_of_a_sealed_packet_is_found() -> None:
 def test_a_key_is_needed() -> None:
     with pytest.raises(ValueError, match="needs a key"):
         Him(Setting(me=1, members=(1, 2), seed=0), HMAC)
+
+
+def test_key_file_is_read_if_nobody_else_can(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_bytes(KEY + b"\n")
+    chosen = options(HMAC, key_file=str(file), key="not this one")
+    setting = Setting(me=1, members=(1, 2), seed=0)
+    for mode in (0o640, 0o604, 0o620):
+        file.chmod(mode)
+        with pytest.raises(PermissionError, match="chmod 600"):
+            PROTOCOL.make(setting, chosen)
+    file.chmod(0o600)
+    assert key_of(b"", chosen) == KEY
+    assert key_of(b"given", chosen) == b"given"
+    assert key_of(b"", options(HMAC, key="in the scenario")) == b"in the scenario"
+    assert key_of(b"", SLOW) == b""
+    PROTOCOL.make(setting, chosen)
+    file.write_bytes(b"short")
+    with pytest.raises(ValueError, match="at least 16 bytes"):
+        PROTOCOL.make(setting, chosen)
 
 
 def test_without_auth_nothing_is_added_and_nothing_sealed_is_taken() -> None:

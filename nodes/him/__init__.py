@@ -1,15 +1,24 @@
 """him: high integrity multicast over IPv6 (paper 003): one message, one packet, and an alarm when it is not safe."""
 
+from dataclasses import replace
+
 from nodes.him.core import MAX_PAYLOAD
+from nodes.him.keys import key_of
 from nodes.him.machine import Him
 from nodes.him.options import HimOptions
-from nodes.machine import ProtocolSpec
+from nodes.machine import ProtocolSpec, Setting
+
+
+def make(setting: Setting, options: HimOptions) -> Him:
+    """A node with the group's key, if there is one."""
+    return Him(replace(setting, key=key_of(setting.key, options)), options)
+
 
 PROTOCOL = ProtocolSpec(
     name="him",
     transport="udp",
     options=HimOptions,
-    make=Him,
+    make=make,
     properties=("HI-1", "HI-2", "HI-3", "HI-4", "HI-5", "HI-6", "HI-7"),
     max_payload=MAX_PAYLOAD,
 )

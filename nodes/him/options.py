@@ -43,6 +43,8 @@ class HimOptions:
 
     alive_ns: Duration = 0  # D-HI-14: period of ALIVE packets; 0: none
     auth: Literal["none", "hmac"] = "none"
+    key_file: str = ""  # with the group's key, readable by its owner alone
+    key: str = ""  # for experiments: it stands in the scenario and in the run's records
 
     def __post_init__(self) -> None:
         if not (self.neighbours >= 1 and self.q >= 1 and self.rtry >= 1 and self.fanout >= 1):
