@@ -45,7 +45,7 @@ def tutti(
 
 def command(*words: str) -> list[str]:
     """How to start it with this Python."""
-    return [sys.executable, "-m", "harness", *words]
+    return [sys.executable, "-P", "-m", "harness", *words]
 
 
 def child_environment(code: Path = ROOT, more: Mapping[str, str] | None = None) -> dict[str, str]:

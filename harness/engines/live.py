@@ -1,7 +1,7 @@
 """This machine's own kernel, as root, in real time: a second opinion.
 
-The agent runs in namespaces of its own (network, mounts, processes): nothing it makes can be seen outside, and when
-its first process dies, for whatever reason, the kernel takes everything with it.
+The agent runs in namespaces of its own (isolated.py): nothing it makes can be seen outside, and when its first
+process dies, for whatever reason, the kernel takes everything with it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from harness.engines.outcome import EngineOptions, MachineLacks, Progress
 from harness.engines.watch import die_with_parent, end, watch
 
-_CLONE_NEWNS, _CLONE_NEWNET, _CLONE_NEWPID = 0x00020000, 0x40000000, 0x20000000
+_CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -25,7 +25,7 @@ def lacks() -> str:
     if os.geteuid() != 0:
         return "the live engine builds network namespaces: run as root (or use the virtual engine, which needs none)"
     probe = subprocess.run(
-        [sys.executable, "-m", "harness.engines.live"], capture_output=True, text=True, check=False,
+        [sys.executable, "-P", "-m", "harness.engines.live"], capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": _python_path()},
     )  # fmt: skip
     return probe.stdout.strip() or probe.stderr.strip()[-300:]
@@ -70,37 +70,19 @@ def run_live(run_dir: Path, options: EngineOptions, progress: Progress) -> dict[
     logs = run_dir / "logs"
     with (logs / "agent.txt").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "harness.agent", str(run_dir)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            [sys.executable, "-P", "-m", "harness.engines.isolated", str(run_dir)],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             env={
                 "PATH": os.environ["PATH"], "PYTHONPATH": _python_path(),
                 "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8",
             },
-            start_new_session=True, preexec_fn=_own_namespaces,
+            start_new_session=True, preexec_fn=die_with_parent,
         )  # fmt: skip
     try:
         watch(process, logs, options.stall_s, progress)
     finally:
         end(process)
     return {"version": os.uname().release, "recipe": "", "seccomp": False}
-
-
-def _own_namespaces() -> None:
-    """In the child: be the first process of a process namespace (its end is everybody's), tied to the parent."""
-    die_with_parent()
-    if _libc.unshare(_CLONE_NEWNS | _CLONE_NEWNET | _CLONE_NEWPID):
-        raise OSError(ctypes.get_errno(), "unshare")
-    pid = os.fork()
-    if pid:
-        # Stay as the stand-in that the parent waits for; die with it, and take the namespace's first process along.
-        os.closerange(0, os.sysconf("SC_OPEN_MAX"))
-        _, status = os.waitpid(pid, 0)
-        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-    die_with_parent()
-    private = 0x4000 | 0x40000  # MS_REC | MS_PRIVATE
-    _libc.mount(b"none", b"/", None, ctypes.c_ulong(private), None)
-    for kind, target in ((b"proc", b"/proc"), (b"sysfs", b"/sys")):
-        if _libc.mount(kind, target, kind, ctypes.c_ulong(0), None):
-            raise OSError(ctypes.get_errno(), f"mount {target.decode()}")
 
 
 if __name__ == "__main__":

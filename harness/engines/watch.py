@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
 import signal
 import subprocess
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 from harness.engines.outcome import EngineError, Progress, tail
 
 _POLL_S = 0.02
+_FULL_BYTES = 64 * 1024  # with so little left, that is the reason, whatever else is said
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
@@ -56,5 +58,8 @@ def read_progress(logs: Path) -> str:
 
 
 def _with_logs(what: str, logs: Path) -> str:
+    free = shutil.disk_usage(logs).free
+    if free < _FULL_BYTES:
+        what += f" There are only {free // 1024} kB left where the run directory is: the disk is full."
     named = [logs / name for name in ("agent.txt", "kernel.txt") if (logs / name).exists()]
     return "\n".join([what, *(f"  {path.name} ends:\n{tail(path)}" for path in named)])

@@ -1,0 +1,54 @@
+"""Runs as the agent of a guest: tries to write everywhere but into the run directory, and says what happened."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+_MS_REMOUNT = 32
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _mount(source: str, target: str, kind: str, flags: int, data: str | None) -> None:
+    Path(target).mkdir(parents=True, exist_ok=True)
+    argument = data.encode() if data is not None else None
+    if _libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), argument):
+        raise OSError(ctypes.get_errno(), "mount")
+
+
+def _attempt(what: str, action: Callable[[], object]) -> str:
+    try:
+        action()
+    except OSError as error:
+        return f"{what}: {os.strerror(error.errno or 0)}"
+    return f"{what}: WRITTEN"
+
+
+def main(run_dir: Path) -> None:
+    victim = (run_dir / "victim").read_text()  # a directory of the test that anybody may write to
+    outside = "/run/tutti/outside"
+    above = str(Path(victim).parent)
+    attempts = {
+        "through the root": lambda: Path(victim, "a").write_text("x"),
+        "after a remount": lambda: (_mount("", "/", "", _MS_REMOUNT, None), Path(victim, "b").write_text("x")),
+        "through a mount of its own": lambda: (
+            _mount("none", outside, "hostfs", 0, victim),
+            Path(outside, "c").write_text("x"),
+        ),
+        "above the run directory": lambda: (
+            _mount("none", outside + "2", "hostfs", 0, above),
+            Path(outside + "2", "d").write_text("x"),
+        ),
+        "by unlinking": lambda: Path(victim, "precious").unlink(),
+    }
+    said = [_attempt(what, action) for what, action in attempts.items()]
+    said.append(_attempt("inside", lambda: (run_dir / "inside").write_text("x")))
+    (run_dir / "logs/agent.json").write_text(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
