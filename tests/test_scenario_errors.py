@@ -91,7 +91,7 @@ ADDITIONS = [
         "a one_channel has one order for all; delays that differ would break it",
     ),
     ('[[impair]]\non = "receivers"\nreorder = "5%"', 14, "it needs a delay"),
-    ('[[impair]]\non = "receivers"\ncorrelation = "5%"', 14, "[[impair]] has no key 'correlation'"),
+    ('[[impair]]\non = "receivers"\ncorrelation = "5%"', 14, "has no key 'correlation': a correlation begins"),
     (
         '[[impair]]\non = "receivers"\nloss_model = { good_to_bad = "0%", bad_to_good = "0%" }',
         14,

@@ -8,8 +8,9 @@ net/sched/sch_netem.c of Linux 6.12 and 7.2.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from topologies.distributions import JITTER_MAX_NS, DelayDraw, Distribution, Uniform
 
@@ -81,9 +82,18 @@ class KernelFeatures:
     randomness_from_seed: bool = False  # all of the kernel's own random numbers follow from the run's seed
 
 
+_UNSEEDED = "netem draws it from the kernel's entropy, not from its seed: the run could not be repeated"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impairment:
     """What happens to packets that leave through one interface. Shares are 0..1."""
+
+    # What netem has and people look for, and why it is not here.
+    NOT_KEYS: ClassVar[Mapping[str, str]] = {
+        "correlation": f"a correlation begins with a random number; {_UNSEEDED}",
+        "slot": f"the first slot begins at a random moment; {_UNSEEDED}",
+    }
 
     loss: Annotated[float, "share"] = 0.0
     loss_model: GilbertElliott | None = None

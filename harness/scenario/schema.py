@@ -67,6 +67,15 @@ def keys_of(cls: type) -> dict[str, Key]:
     return keys
 
 
+def not_keys(cls: type) -> dict[str, str]:
+    """Keys that people may look for in a table, and why it has not got them: NOT_KEYS of the class."""
+    found = dict(getattr(cls, "NOT_KEYS", {}))
+    for hint in typing.get_type_hints(cls, include_extras=True).values():
+        if "flatten" in _extras(hint):
+            found.update(not_keys(_bare(hint)))
+    return found
+
+
 def key_name(field: str, hint: Any) -> str:
     """The key for a field: without its unit."""
     for extra in _extras(hint):
@@ -103,7 +112,9 @@ def read_table(cls: type[T], raw: Any, path: Path, problems: Problems, what: str
     keys = keys_of(cls)
     for name in raw:
         if name not in keys:
-            problems.append(Problem((*path, name), f"{what} has no key {name!r}{did_you_mean(name, keys)}"))
+            why = not_keys(cls).get(name)
+            hint = f": {why}" if why else did_you_mean(name, keys)
+            problems.append(Problem((*path, name), f"{what} has no key {name!r}{hint}"))
     values: dict[str, Any] = {}
     for name, key in keys.items():
         if name in raw:
