@@ -9,12 +9,13 @@ numpy has. The check field is not zeroed: check * 2^(8 (length - 12)) is what it
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from captures.gather import Bools, Bytes8, Offsets, Reader, groups, words_at
+from captures.gather import Bools, Bytes8, Offsets, column_at, groups, rows_at
 from nodes.wire import CHECK_MODULUS, HEADER, MAGIC, VERSION
 from nodes.wire.table import CHECK_OFFSET
 
@@ -44,33 +45,42 @@ ERRORS = (
 OK, SHORT, MAGIC_WRONG, VERSION_WRONG, LENGTH_WRONG, CHECK_FAILED, NO_TYPE, MISFIT, BEYOND = range(len(ERRORS))
 
 
-def verify(read: Reader, pdu_at: Offsets, room: Offsets) -> tuple[Offsets, Offsets]:
-    """For PDUs at these places: the error codes, and the lengths (0 where there is an error)."""
-    count = len(pdu_at)
-    error = np.zeros(count, dtype=np.int64)
-    length = read.half(pdu_at + 6)
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """The headers of a batch of PDUs, and what is wrong with them."""
+
+    error: Offsets
+    length: Offsets  # 0 where there is an error
+    kind: Offsets  # protocol nibble << 8 | type
+    src: Offsets
+
+
+def verify(data: Bytes8, pdu_at: Offsets, room: Offsets) -> Headers:
+    """The headers of the PDUs at these places; checks verified."""
+    rows = rows_at(data, pdu_at, HEADER.size)
+    length = column_at(rows, 6, ">u2")
+    kind = column_at(rows, 2, ">u2")
+    error = np.zeros(len(pdu_at), dtype=np.int64)
     error[(length < HEADER.size) | (length > room)] = LENGTH_WRONG
-    error[read.byte(pdu_at + 2) >> 4 != VERSION] = VERSION_WRONG
-    error[read.half(pdu_at) != MAGIC] = MAGIC_WRONG
+    error[kind >> 12 != VERSION] = VERSION_WRONG
+    error[column_at(rows, 0, ">u2") != MAGIC] = MAGIC_WRONG
     error[room < HEADER.size] = SHORT
-    whole = error == OK
-    if whole.all():
-        good = check_holds(read.data, pdu_at, length)
-        error[~good] = CHECK_FAILED
+    check = column_at(rows, CHECK_OFFSET, ">u4").view(np.uint64)
+    if error.any():
+        whole = np.flatnonzero(error == OK)
+        good = check_holds(data, pdu_at[whole], length[whole], check[whole])
+        error[whole[~good]] = CHECK_FAILED
     else:
-        rows = np.flatnonzero(whole)
-        good = check_holds(read.data, pdu_at[rows], length[rows])
-        error[rows[~good]] = CHECK_FAILED
+        error[~check_holds(data, pdu_at, length, check)] = CHECK_FAILED
     length[error != OK] = 0
-    return error, length
+    return Headers(error, length, kind & 0x0FFF, column_at(rows, 4, ">u2"))
 
 
-def check_holds(data: Bytes8, pdu_at: Offsets, length: Offsets) -> Bools:
+def check_holds(data: Bytes8, pdu_at: Offsets, length: Offsets, check: Residues) -> Bools:
     """Whether each PDU's bytes give the check that stands in it."""
     if not len(pdu_at):
         return np.zeros(0, dtype=bool)
     number = residues(data, pdu_at, length)
-    check = words_at(data, ">u4")[pdu_at + CHECK_OFFSET].astype(np.uint64)
     claimed = check * (_power(int(length.max()))[length - _CHECK_END] + np.uint64(1)) % P
     found: Bools = (number == claimed) & (check < P)
     return found
@@ -97,8 +107,7 @@ def _size_classes() -> npt.NDArray[np.uint16]:
 
 
 def _residues_of_size(data: Bytes8, end: Offsets, length: Offsets, words: int) -> Residues:
-    windows = words_at(data, f"V{4 * words}")[end - 4 * words]
-    matrix = windows.view(np.uint32).reshape(-1, words)
+    matrix = rows_at(data, end - 4 * words, 4 * words).view(np.uint32)
     skip = 4 * words - length
     most = -(-int(skip.max()) // 4)
     if most:

@@ -37,7 +37,7 @@ from captures.unwrap import Frames, unwrap
 from captures.values import Array, Rows, binary_array, build, named, nulls, numbers, occupied_rows, payload_lengths
 from nodes.wire import PduType, Proto, all_pdu_types
 
-BATCH_FRAMES = 16_384
+BATCH_FRAMES = 32_768
 Kinds: TypeAlias = npt.NDArray[np.uint16]
 
 _NAMES = pa.dictionary(pa.int16(), pa.string())
@@ -241,8 +241,9 @@ class _Batch:
         if not len(rows):
             return
         at = self.frames.pdu_at[rows]
-        error, length = verify(self.read, at, self.frames.room[rows])
-        kind = _kinds()[self.read.half(at + 2) & 0x0FFF]
+        headers = verify(self.read.data, at, self.frames.room[rows])
+        error, length = headers.error, headers.length
+        kind = _kinds()[headers.kind]
         kind[error != OK] = _NO_PDU
         table = _table()
         for number, chosen in groups(kind, _FIRST + len(table)):
@@ -260,7 +261,7 @@ class _Batch:
         kind[error != OK] = _NO_PDU
         self.error[rows] = error
         self.kind[rows] = kind
-        self.src[rows] = self.read.half(at + 4)
+        self.src[rows] = headers.src
         self.pdu_length[rows] = length
 
     def column(self, name: str) -> Array:

@@ -29,6 +29,18 @@ def unsigned_at(data: Bytes8, dtype: str) -> npt.NDArray[np.unsignedinteger]:
     return found
 
 
+def rows_at(data: Bytes8, places: Offsets, size: int) -> Bytes8:
+    """The `size` bytes at each place, as the rows of a matrix."""
+    found: Bytes8 = words_at(data, f"V{size}")[places].view(np.uint8).reshape(len(places), size)
+    return found
+
+
+def column_at(rows: Bytes8, place: int, dtype: str) -> Offsets:
+    """The numbers that stand at the same place of every row."""
+    found: Offsets = rows[:, place : place + np.dtype(dtype).itemsize].view(dtype)[:, 0].astype(np.int64)
+    return found
+
+
 class Reader:
     """Big-endian numbers at any byte of a buffer."""
 

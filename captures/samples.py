@@ -27,14 +27,20 @@ _LETTERS = 'az 09"\\<Δε€😀'
 # PDUs.
 
 
-def random_pdu(row: PduType, rng: random.Random, *, most: int = 6, payload: int = 40) -> Pdu:
-    """A PDU of this type. Vectors have up to `most` elements, sets come from up to 5 * `most` entities."""
+def random_pdu(
+    row: PduType, rng: random.Random, *, most: int = 6, payload: int = 40, cluster: int | None = None
+) -> Pdu:
+    """A PDU of this type. Vectors have up to `most` elements, sets come from up to 5 * `most` entities.
+
+    With `cluster`, every field `n` has that value, as in all PDUs of one run."""
     counts, sizes = _counts(row)
     values: dict[str, Any] = {"src": rng.randint(0, 0xFFFF)}
     for field in row.fields:
         kind = field.kind
         if isinstance(kind, UInt | SInt | Flags):
-            if field.name in counts:
+            if field.name == "n" and cluster is not None:
+                values[field.name] = cluster
+            elif field.name in counts:
                 values[field.name] = rng.randint(0, most)
             elif field.name in sizes:
                 values[field.name] = rng.randint(0, 5 * most)

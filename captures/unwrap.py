@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from captures.gather import Bools, Bytes8, Offsets, Reader, words_at
+from captures.gather import Bools, Bytes8, Offsets, Reader, column_at, rows_at
 from captures.walk import RECORD_HEADER, Order
 from nodes.wire import ETHERTYPE, UDP_PORT
 
@@ -39,6 +39,7 @@ class Frames:
     order: Order
     link_type: int
     records: Offsets  # the record headers
+    head: Bytes8  # one row per frame: its record header and link header
     captured: Offsets
     whole: Bools | None  # whether the link header is complete; None: all are
     ethertype: Offsets  # NONE if there is none
@@ -58,46 +59,39 @@ class Frames:
         return replace(self, **taken)
 
     @property
-    def at(self) -> Offsets:
-        """The frames' first bytes."""
-        return self.records + RECORD_HEADER
-
-    def _header(self, column: int) -> Offsets:
-        found = words_at(self.read.data, self.order.letter + "u4")[self.records + 4 * column]
-        return found.astype(np.int64)
-
-    @property
     def time_ns(self) -> Offsets:
-        return self._header(0) * 1_000_000_000 + self._header(1) * (1_000_000_000 // self.order.fraction)
+        seconds = column_at(self.head, 0, self.order.letter + "u4")
+        fraction = column_at(self.head, 4, self.order.letter + "u4")
+        return seconds * 1_000_000_000 + fraction * (1_000_000_000 // self.order.fraction)
 
     @property
     def original(self) -> Offsets:
         """Bytes on the wire."""
-        return self._header(3)
+        return column_at(self.head, 12, self.order.letter + "u4")
 
     @property
     def interface(self) -> Offsets | None:
         """The interface's index; None if this link type does not tell."""
-        return self._cut(self.read.word(self.at + 4)) if self.link_type == LINUX_SLL2 else None
+        return self._cut(column_at(self.head, _LINK + 4, ">u4")) if self.link_type == LINUX_SLL2 else None
 
     @property
     def direction(self) -> Offsets | None:
         """IN or OUT; None if this link type does not tell."""
         if self.link_type == LINUX_SLL2:
-            kind = self.read.byte(self.at + 10)
+            kind = column_at(self.head, _LINK + 10, "u1")
         elif self.link_type == LINUX_SLL:
-            kind = self.read.half(self.at)
+            kind = column_at(self.head, _LINK, ">u2")
         else:
             return None
         return self._cut(np.where(kind == _OUTGOING, OUT, IN))
 
     def link_source(self) -> tuple[Offsets, Offsets]:
         """Where the sender's link address stands, and how long it is."""
-        at = self.at
+        at = self.records + _LINK
         if self.link_type == LINUX_SLL2:
-            start, length = at + 12, np.minimum(self.read.byte(at + 11), 8)
+            start, length = at + 12, np.minimum(column_at(self.head, _LINK + 11, "u1"), 8)
         elif self.link_type == LINUX_SLL:
-            start, length = at + 6, np.minimum(self.read.half(at + 4), 8)
+            start, length = at + 6, np.minimum(column_at(self.head, _LINK + 4, ">u2"), 8)
         elif self.link_type == ETHERNET:
             start, length = at + 6, np.full(len(at), 6)
         else:
@@ -108,19 +102,22 @@ class Frames:
         return values if self.whole is None else np.where(self.whole, values, NONE)
 
 
+_LINK = RECORD_HEADER  # where the frame begins in a row of `head`
+
+
 def unwrap(data: Bytes8, records: Offsets, order: Order, link_type: int) -> Frames:
     """What stands around the PDUs of these records."""
     read = Reader(data)
-    captured = words_at(data, order.letter + "u4")[records + 8].astype(np.int64)
+    header = LINK_HEADER.get(link_type)
+    head = rows_at(data, records, RECORD_HEADER + (header or 0))
+    captured = column_at(head, 8, order.letter + "u4")
     end = records + (captured + RECORD_HEADER)
     count = len(records)
-    header = LINK_HEADER.get(link_type)
     if header is None:
         ethertype, network, whole = np.full(count, NONE), end, None
     else:
-        at = records + RECORD_HEADER
-        network = at + header
-        ethertype = read.half(at + _ETHERTYPE_AT[link_type])
+        network = records + (RECORD_HEADER + header)
+        ethertype = column_at(head, _LINK + _ETHERTYPE_AT[link_type], ">u2")
         whole = None if int(captured.min(initial=header)) >= header else captured >= header
         if whole is not None:
             ethertype = np.where(whole, ethertype, NONE)
@@ -138,7 +135,9 @@ def unwrap(data: Bytes8, records: Offsets, order: Order, link_type: int) -> Fram
     if len(rows):
         ip_at[rows] = network[rows]
         _unwrap_ipv6(read, rows, network[rows], end[rows], next_header, port, pdu_at, room)
-    return Frames(read, order, link_type, records, captured, whole, ethertype, ip_at, next_header, port, pdu_at, room)
+    return Frames(
+        read, order, link_type, records, head, captured, whole, ethertype, ip_at, next_header, port, pdu_at, room
+    )
 
 
 def _skip_tags(read: Reader, ethertype: Offsets, network: Offsets, end: Offsets) -> None:
@@ -162,11 +161,10 @@ def _unwrap_ipv6(
     room: Offsets,
 ) -> None:
     """Fill in the columns of the rows that are IPv6 packets, which begin at `at`."""
-    fixed = words_at(read.data, "V8")[at].view(np.uint8).reshape(-1, 8)
-    following = fixed[:, 6].astype(np.int64)
-    payload = fixed[:, 4:6].copy().view(">u2")[:, 0]
+    fixed = rows_at(read.data, at, 8)
+    following = column_at(fixed, 6, "u1")
     place = at + _IPV6_HEADER
-    end = np.minimum(end, place + payload)
+    end = np.minimum(end, place + column_at(fixed, 4, ">u2"))
     other = np.flatnonzero(following != _UDP)
     for _ in range(_MOST_EXTENSIONS):
         other = other[np.isin(following[other], _EXTENSIONS) & (place[other] + 8 <= end[other])]
@@ -179,11 +177,13 @@ def _unwrap_ipv6(
     udp = (following == _UDP) & (place + _UDP_HEADER <= end)
     if not udp.all():
         rows, place, end = rows[udp], place[udp], end[udp]
-    ports = read.half(place + 2)
+    header = rows_at(read.data, place, _UDP_HEADER)
+    ports = column_at(header, 2, ">u2")
+    length = column_at(header, 4, ">u2")
     port[rows] = ports
     ours = ports == UDP_PORT
     if not ours.all():
-        rows, place, end = rows[ours], place[ours], end[ours]
+        rows, place, end, length = rows[ours], place[ours], end[ours], length[ours]
     start = place + _UDP_HEADER
     pdu_at[rows] = start
-    room[rows] = np.maximum(0, np.minimum(end - start, read.half(place + 4) - _UDP_HEADER))
+    room[rows] = np.maximum(0, np.minimum(end - start, length - _UDP_HEADER))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow
 
 from captures.fields import FieldColumn, Place
-from captures.gather import Bools, Bytes8, Numbers, Offsets, integers_at, spread, words_at
+from captures.gather import Bools, Bytes8, Numbers, Offsets, integers_at, rows_at, spread
 from nodes.wire.table import Flags, Records, SInt, UInt, Vector
 
 pa: Any = pyarrow
@@ -130,17 +130,26 @@ def _list_array(kind: DataType, rows: Rows, places: list[Place], offsets: Offset
 def _vectors(data: Bytes8, rows: Rows, places: list[Place], kind: DataType) -> Array:
     lists = _lists(rows, places)
     dtype = kind.value_type.to_pandas_dtype()
-    elements = [place.kind.element for place in places if isinstance(place.kind, Vector)]
+    elements = [place.kind for place in places if isinstance(place.kind, Vector)]
     values: Numbers
-    if len(set(elements)) == 1:
-        at = spread(lists.start, lists.count, elements[0].width)
-        values = integers_at(data, at, elements[0]).astype(dtype, copy=False)
+    if len({vector.element for vector in elements}) == 1:
+        values = _all_elements(data, lists, elements[0].element).astype(dtype, copy=False)
     else:
         values = np.empty(int(lists.offsets[-1]), dtype=dtype)
-        for place, element in zip(places, elements, strict=True):
-            at = spread(place.start, place.count, element.width)
-            values[_target(lists, place)] = integers_at(data, at, element)
+        for place, vector in zip(places, elements, strict=True):
+            at = spread(place.start, place.count, vector.element.width)
+            values[_target(lists, place)] = integers_at(data, at, vector.element)
     return _list_array(kind, rows, places, lists.offsets, pa.array(values))
+
+
+def _all_elements(data: Bytes8, lists: _Lists, kind: UInt | SInt) -> Numbers:
+    """The elements of all lists in a row. Lists of one length, as those of one cluster are, are read as whole rows."""
+    size = int(lists.count[0]) if len(lists.count) else 0
+    if size and (lists.count == size).all():
+        letter = "i" if isinstance(kind, SInt) else "u"
+        found = rows_at(data, lists.start, size * kind.width).reshape(-1).view(f"{letter}{kind.width}")
+        return found.byteswap(inplace=True)
+    return integers_at(data, spread(lists.start, lists.count, kind.width), kind)
 
 
 def _target(lists: _Lists, place: Place) -> Offsets:
@@ -192,7 +201,7 @@ def binary_array(data: Bytes8, kind: DataType, rows: int, occupied: Occupied, st
     offsets = list_offsets(rows, occupied.rows, count)
     size = int(count[0]) if len(count) else 0
     if size and (count == size).all():
-        values = words_at(data, f"V{size}")[start].view(np.uint8)
+        values = rows_at(data, start, size).reshape(-1)
     else:
         values = data[spread(start, count, 1)]
     return pa.Array.from_buffers(kind, rows, [occupied.validity, pa.py_buffer(offsets), pa.py_buffer(values)])

@@ -1,0 +1,164 @@
+"""How fast captures are decoded, beside other programs that read the same capture in the same run on the same core.
+
+Figures are frames per second of CPU time, best of several rounds in which all take turns: what else the machine does
+then touches all alike. Start-up is not counted: workers warm up first, and of tshark a run on a few frames is
+subtracted.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from captures import samples
+from captures.dissectors.lua import write_lua
+from captures.walk import RECORD_HEADER
+from nodes.wire import all_pdu_types, encode
+
+ROOT = Path(__file__).parents[2]
+_WALK = Path(__file__).with_name("walk.c")
+_DISTINCT = 4000  # different frames in the capture; the rest repeats them in random order
+# The slow ones read the first part only; a frame costs them the same wherever it stands.
+_SHARES = {"scapy": 200, "dpkt": 20, "dpkt_codec": 20, "tshark": 20}
+_FIELDS = ("frame.number", "frame.time_epoch", "tutti.type", "tutti.src", "tutti.length", "tutti.error",
+           "tutti.st_tseq", "tutti.st_ack", "tutti.note_kind")  # fmt: skip
+# Frames per second of `columns` over that of others: what was promised.
+TARGETS = {"scapy": 200.0, "dpkt": 10.0, "tshark": 20.0, "c": 0.25}
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeResult:
+    """Frames per CPU second of every way of reading, and the memory of the decoder."""
+
+    frames: int
+    bytes: int
+    rates: dict[str, float]
+    missing: tuple[str, ...]  # programs that this machine does not have
+    memory_small_kb: int
+    memory_large_kb: int
+    large_bytes: int
+
+    def ratio(self, other: str, ours: str = "columns") -> float:
+        """How many times faster ours is."""
+        return self.rates[ours] / self.rates[other]
+
+    def __str__(self) -> str:
+        lines = [f"decoding {self.frames:,} frames of mixed PDUs, {self.bytes / self.frames:.0f} bytes each, one core:"]
+        for way, rate in sorted(self.rates.items(), key=lambda item: -item[1]):
+            ratio = f"{self.ratio(way):9.2f}" if way != "columns" else f"{1:9.2f}"
+            promised = f"  (promised: {TARGETS[way]:g})" if way in TARGETS else ""
+            lines.append(f"  {way:<10} {rate:>12,.0f} frames/s   columns / {way:<10} = {ratio}{promised}")
+        lines += [f"  {way} is missing on this machine" for way in self.missing]
+        if "c" in self.rates:
+            lines.append(
+                f"  the question that the C program answers, answered by numpy: {self.ratio('c', 'count'):.2f}"
+            )
+        lines.append(
+            f"  memory: {self.memory_small_kb / 1024:.0f} MB for {self.bytes / 1e9:.2f} GB, "
+            f"{self.memory_large_kb / 1024:.0f} MB for {self.large_bytes / 1e9:.2f} GB"
+        )
+        return "\n".join(lines)
+
+
+def bench_decode(
+    frames: int = 1_000_000, *, rounds: int = 3, large_bytes: int = 5 << 30, seed: int = 1, where: Path | None = None
+) -> DecodeResult:
+    """Make the capture in a temporary directory (which needs large_bytes of room) and measure."""
+    with tempfile.TemporaryDirectory(prefix="tutti-decode-", dir=where) as directory:
+        place = Path(directory)
+        capture = write_capture(place / "all.pcap", frames, seed)
+        tiny = write_capture(place / "tiny.pcap", 50, seed)
+        parts = {way: write_capture(place / f"{way}.pcap", max(50, frames // n), seed) for way, n in _SHARES.items()}
+        commands = {way: _worker(way, parts.get(way, capture), tiny)
+                    for way in ("columns", "types", "count", "scapy", "dpkt", "dpkt_codec")}  # fmt: skip
+        missing = [name for name in ("gcc", "tshark") if shutil.which(name) is None]
+        if "gcc" not in missing:
+            subprocess.run(["gcc", "-O2", "-o", place / "walk", _WALK], check=True)
+            commands["c"] = [str(place / "walk"), str(capture)]
+        script = write_lua(place / "tutti.lua")
+        rates: dict[str, float] = {}
+        memory = 0
+        for _ in range(rounds):
+            for way, command in commands.items():
+                numbers = _numbers(command)
+                spent_ns = numbers[3] if way == "c" else numbers[1]
+                rates[way] = max(rates.get(way, 0.0), numbers[0] * 1e9 / spent_ns)
+                if way == "columns":
+                    memory = numbers[2]
+            if "tshark" not in missing:
+                rates["tshark"] = max(rates.get("tshark", 0.0), _tshark_rate(parts["tshark"], tiny, script))
+        size = capture.stat().st_size
+        large = _enlarge(capture, large_bytes)
+        large_memory = _numbers(_worker("columns", large, tiny))[2]
+        return DecodeResult(frames, size, rates, tuple(missing), memory, large_memory, large.stat().st_size)
+
+
+def write_capture(path: Path, frames: int, seed: int) -> Path:
+    """A capture of random PDUs of all types in a cluster of 8, payloads up to 200 bytes, on both ways PDUs travel."""
+    rng = random.Random(seed)
+    rows = all_pdu_types()
+    pdus = [encode(samples.random_pdu(rng.choice(rows), rng, most=8, payload=200, cluster=8)) for _ in range(_DISTINCT)]
+    different = [samples.carry(pdu, rng) for pdu in pdus]
+    record = struct.Struct("<IIII")
+    assert record.size == RECORD_HEADER
+    with path.open("wb") as stream:
+        stream.write(samples.pcap([]))
+        for number in range(frames):
+            frame = different[rng.randrange(_DISTINCT)]
+            seconds, nanoseconds = divmod(10**18 + 100_000 * number, 10**9)
+            stream.write(record.pack(seconds, nanoseconds, len(frame), len(frame)) + frame)
+    return path
+
+
+def _enlarge(capture: Path, size: int) -> Path:
+    """The same records again and again, in the same file, until it has this size."""
+    records = capture.read_bytes()[24:]
+    with capture.open("ab") as stream:
+        while stream.tell() < size:
+            stream.write(records)
+    return capture
+
+
+def _worker(way: str, capture: Path, tiny: Path) -> list[str]:
+    return [sys.executable, "-m", "harness.bench.decode_worker", way, str(capture), str(tiny)]
+
+
+def _one_core() -> None:
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def _numbers(command: Sequence[str]) -> list[int]:
+    done = subprocess.run(
+        command, capture_output=True, check=True, text=True, cwd=ROOT, env=_environment(), preexec_fn=_one_core
+    )
+    return [int(number) for number in done.stdout.split()]
+
+
+def _tshark_rate(capture: Path, tiny: Path, script: Path) -> float:
+    """Frames per second of `tshark -T fields` with our dissector, start-up subtracted."""
+    spent, few, all_of_them = [], 0, 0
+    for path in (tiny, capture):
+        command = ["tshark", "-n", "-X", f"lua_script:{script}", "-r", str(path), "-T", "fields"]
+        command += [part for field in _FIELDS for part in ("-e", field)]
+        before = os.times()
+        done = subprocess.run(command, capture_output=True, check=True, env=_environment(), preexec_fn=_one_core)
+        after = os.times()
+        spent.append(after.children_user + after.children_system - before.children_user - before.children_system)
+        few, all_of_them = all_of_them, done.stdout.count(b"\n")
+    return (all_of_them - few) / (spent[1] - spent[0])
+
+
+if __name__ == "__main__":
+    print(bench_decode())
