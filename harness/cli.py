@@ -123,7 +123,7 @@ def _sweep(parser: argparse.ArgumentParser) -> None:
 def _list(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", nargs="?", default="scenarios",
-        choices=("scenarios", "protocols", "topologies", "faults", "properties", "metrics", "pdus"),
+        choices=("scenarios", "protocols", "topologies", "faults", "properties", "metrics", "pdus", "keys"),
         help="of which the list is (default: scenarios)",
     )  # fmt: skip
     _json(parser)

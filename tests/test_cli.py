@@ -101,7 +101,9 @@ def test_a_name_that_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "raw/quiet"]) == PASS
 
 
-@pytest.mark.parametrize("what", ["scenarios", "protocols", "topologies", "faults", "properties", "metrics", "pdus"])
+@pytest.mark.parametrize(
+    "what", ["scenarios", "protocols", "topologies", "faults", "properties", "metrics", "pdus", "keys"]
+)
 def test_lists_have_names_and_meanings(what: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", what, "--json"]) == PASS
     rows = json.loads(capsys.readouterr().out)

@@ -96,6 +96,12 @@ def _pdus() -> Rows:
     ]
 
 
+def _keys() -> Rows:
+    from harness.commands.keys import keys
+
+    return keys()
+
+
 LISTS: dict[str, Callable[[], Rows]] = {
     "scenarios": _scenarios,
     "protocols": _protocols,
@@ -104,4 +110,5 @@ LISTS: dict[str, Callable[[], Rows]] = {
     "properties": _properties,
     "metrics": _metrics,
     "pdus": _pdus,
+    "keys": _keys,
 }

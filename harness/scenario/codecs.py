@@ -38,7 +38,7 @@ class AllOrNames(OneOrMore):
 
 
 class Number:
-    """A whole number from `low` up, or a word for "without end" that becomes None."""
+    """A whole number, or a word for "without end"."""  # which becomes None
 
     def __init__(self, low: int, word: str) -> None:
         self._low, self._word = low, word

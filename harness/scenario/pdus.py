@@ -66,7 +66,7 @@ def node_number(word: int | str) -> int:
 
 
 class PduCodec:
-    """The table `pdu = { type = ..., src = ..., FIELD = ... }`."""
+    """A table with type, src and any fields of the PDU."""
 
     def read(self, value: Any, path: Path, problems: Problems) -> PduMatch | None:
         if not isinstance(value, dict):

@@ -49,7 +49,12 @@ class Key:
     name: str
     field: str
     hint: Any
-    required: bool
+    default: Any  # dataclasses.MISSING: the key must be there
+
+    @property
+    def required(self) -> bool:
+        """Must the key be there?"""
+        return self.default is dataclasses.MISSING
 
 
 def keys_of(cls: type) -> dict[str, Key]:
@@ -61,9 +66,9 @@ def keys_of(cls: type) -> dict[str, Key]:
         if "flatten" in _extras(hint):
             keys.update({name: dataclasses.replace(key, field=one.name) for name, key in keys_of(_bare(hint)).items()})
             continue
-        required = one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
         name = key_name(one.name, hint)
-        keys[name] = Key(name, one.name, hint, required)
+        made = one.default_factory is not dataclasses.MISSING
+        keys[name] = Key(name, one.name, hint, None if made else one.default)
     return keys
 
 
