@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -138,9 +138,10 @@ def run(seed: int, printed: Printed | None = None, scheme: SchemeName = "s_recor
 
 def check(seed: int, scheme: SchemeName = "s_records", white_box: bool = False) -> None:
     made = run(seed, scheme=scheme, white_box=white_box)
-    history = made.world.history()
+    history = replace(made.world.history(), settings={"scheme": scheme})
     where = f"; repeat with check({seed}, {scheme!r})"
-    assert objections(history, "CD-1", "NC", "ND") == [], where
+    vector_time = () if scheme == "matrix" else ("CD-5",)
+    assert objections(history, "CD-1", "CD-3", *vector_time, "NC", "ND") == [], where
     assert made.world.settled(), where
     wanted = Counter(
         (node, (event.about, event.seq))

@@ -9,5 +9,5 @@ PROTOCOL = ProtocolSpec(
     transport="udp",
     options=CmdOptions,
     make=Cmd,
-    properties=("CD-1", "CD-2"),
+    properties=("CD-1", "CD-2", "CD-3"),
 )
