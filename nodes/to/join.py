@@ -6,8 +6,9 @@ says RCV_ACK. When all have said so, the members deliver what lies before the po
 data from behind them, which may have come earlier, is taken in the order in which it came.
 
 Founding: a cluster whose members have all gone cannot admit anybody. When a quorum of joiners hears nobody else for
-2 T_stop, they join each other. Entities that are not among them count as stopped. A joiner that has ever answered a
-member never founds in that incarnation, since a member may have committed it: so no entity is in two clusters.
+2 T_stop, they join each other (RCV_PACK and RCV_ACK with PHASE). Entities that are not among them count as stopped.
+A joiner that has ever answered a member never founds in that incarnation, and a founder that hears a member leaves,
+since either may have been committed: so no entity is in two clusters.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from nodes.st.recovery import Mode
 from nodes.to.stop import JoinRecord, Stopping
 from nodes.to.views import ViewMode, active, first_incarnation
 from nodes.wire.note import NoteKind
-from nodes.wire.st import RESP, DataBlock
-from nodes.wire.to import JoinBlock, StopBlock, ToData, ToPdu, ToRcv, ToRcvAck, ToRcvPack, ToStopPack
+from nodes.wire.st import PHASE, RESP, DataBlock
+from nodes.wire.to import JoinBlock, StopBlock, ToData, ToPdu, ToRcv, ToRcvAck, ToRcvPack, ToStopPack, ViewBlock
 
 NOBODY = 1  # the code of an entity that is not among the founders: stopped before its first incarnation
 
@@ -34,6 +35,7 @@ class Joining(Stopping):
         self._racks: dict[int, JoinBlock] = {}
         self._fnxt, self._fnxtp = 1, 1  # frozen
         self._met_member = False  # a member knows that I am here, and may have committed me
+        self._founding = False  # other founders do
         self._joiners: dict[int, tuple[int, int]] = {}  # other joiners: incarnation, when heard
         self._joining_since = self._now
 
@@ -99,8 +101,7 @@ class Joining(Stopping):
                 self._admit_joiners()
 
     def _admit_joiners(self) -> None:
-        """enterR()."""
-        self._joined = None
+        """enterR(). A join for which I have sent RCV_ACK may be committed elsewhere: its record stays."""
         self._rpacks, self._racks = {}, {}
         self._fnxt, self._fnxtp = self.sl.tseq, self.sl.pseq[0]
         self._ack_at = None
@@ -117,6 +118,8 @@ class Joining(Stopping):
         self._view_at = self._next_repetition()
 
     def _join_pdu(self, row: type[Any], flags: int = 0) -> Any:
+        if self._founding and self.vm is ViewMode.JOINING:
+            flags |= PHASE
         return self._view_pdu(row, flags, ack=tuple(self.log.treq), nxt=self._fnxt, nxtp=self._fnxtp)
 
     def _settle(self) -> None:
@@ -148,8 +151,19 @@ class Joining(Stopping):
             self._answer("RCV_PACK", lambda: self._join_pdu(ToRcvPack))
 
     def _merge_as_joiner(self, x: JoinBlock) -> bool:
-        if x.committed[x.src - 1] == x.v[x.src - 1]:
+        if _is_member(x):
+            if self._founding:
+                self._leave(f"n{x.src} is a member of a cluster")
+                return False
             self._met_member = True
+        elif x.flags & PHASE:
+            if self._met_member:
+                return False
+            if not self._founding:
+                self._founding = True
+                self._heard = [self._now] * self.n
+        else:
+            return not self._founding  # another joiner: what it knows of the view, it has from members
         known = self._merge(self.v, x.v)
         if known != self.v:
             self._begin_again(known)
@@ -184,29 +198,42 @@ class Joining(Stopping):
 
     def _collect_join(self, x: JoinBlock) -> None:
         j, log = x.src, self.log
+        if j == self.me:
+            return  # my own counts since I said it; what comes back may be older
+        self._rpacks[j] = x
         if isinstance(x, ToRcvAck):
-            self._rpacks.setdefault(j, x)
             self._racks[j] = x
-        else:
-            self._rpacks[j] = x
         if self.vm is not ViewMode.JOINING and j in self.members and log.preq[j - 1] == x.nxtp:
             log.treq[j - 1] = max(log.treq[j - 1], x.nxt)  # only ACK PDUs are missing, and they need no repair
             log.al.raise_one(self.index, j - 1, log.treq[j - 1])
         self._advance_join()
 
     def _advance_join(self) -> None:
-        joining, wanted = self.vm is ViewMode.JOINING, active(self.v)
+        joining = self.vm is ViewMode.JOINING
         complete = joining or (self.mode is Mode.DATA and not self._gap_before_join())
-        if self.me not in self._racks and complete and all(j in self._rpacks for j in wanted):
+        if self.me not in self._racks and complete and self._all_current(self._rpacks):
             self._joined = JoinRecord(self.v, self._points("nxt"), self._points("nxtp"))
             self._say_ack()
             self._view_at = self._next_repetition()
-        if self._joined is not None and all(j in self._racks for j in wanted):
-            epochs = {x.epoch for x in self._racks.values() if x.committed[x.src - 1] == x.v[x.src - 1]}
+        if self._joined is not None and self._joined.v == self.v and self._all_current(self._racks):
+            epochs = {x.epoch for x in self._racks.values() if _is_member(x)}
             if joining and len(epochs) <= 1:
                 self._commit_join(self._joined, max(epochs, default=0))
             elif not joining and epochs == {self.epoch} and self.mode is Mode.DATA:
                 self._commit_join(self._joined, self.epoch)
+
+    def _all_current(self, packs: dict[int, JoinBlock]) -> bool:
+        """Has everybody spoken, and nobody as the joiner it was before it became the member that others know?
+
+        A joiner that hears of a later view before it hears that it is in has spoken with the NXT of a joiner.
+        """
+        wanted = active(self.v)
+        if not all(j in packs for j in wanted):
+            return False
+        views = [self.committed, *[x.committed for x in self._rpacks.values()]]
+        return all(
+            _is_member(packs[j]) or j == self.me or all(view[j - 1] != self.v[j - 1] for view in views) for j in wanted
+        )
 
     def _say_ack(self) -> None:
         self._racks[self.me] = self._join_pdu(ToRcvAck)
@@ -311,7 +338,8 @@ class Joining(Stopping):
             return
         if self.vm is ViewMode.JOINING and not any(j != self.me for j in self._rpacks):
             self._emit(self._view_pdu(ToRcv))
-            return
+            if not (self._met_member or self._founding):
+                return
         self._say_pack()
         if self.me in self._racks:
             self._say_ack()
@@ -326,15 +354,27 @@ class Joining(Stopping):
 
     def _watch_as_joiner(self) -> None:
         stop = self.view_timing.stop
-        self._watch_at = self._now + stop
-        if self._met_member or self._rpacks:
+        self._watch_at = self._now + stop // 2
+        if self._founding or self._met_member:
+            silent = [j for j in active(self.v) if j != self.me and self._now - self._heard[j - 1] >= stop]
             if self._now - self._joining_since >= 4 * stop:
                 self._leave("the join came to nothing")
+            elif self._founding and silent:
+                self._found_without(silent)
             return
         silence = self._now - max([self._joining_since, *self._member_times()])
         fresh = {j: inc for j, (inc, heard) in self._joiners.items() if self._now - heard < stop}
         if silence >= 2 * stop and len(fresh) + 1 >= self.quorum:
             self._found(fresh)
+
+    def _found_without(self, silent: list[int]) -> None:
+        """A founder has stopped before the cluster was there. No member is touched: all in this view are founders."""
+        known = tuple([code | 1 if j in silent else code for j, code in enumerate(self.v, 1)])
+        if len(active(known)) < self.quorum:
+            self._leave("the founding came to nothing")
+        else:
+            self._begin_again(known)
+            self._say_pack()
 
     def _member_times(self) -> list[int]:
         return [at for j, at in enumerate(self._heard, 1) if j != self.me and j not in self._joiners]
@@ -346,11 +386,18 @@ class Joining(Stopping):
             view[j - 1] = incarnation << 1
         view[self.index] = self.incarnation << 1
         self._counters["foundings"] += 1
+        self._founding = True
+        self._heard = [self._now] * self.n
         self._begin_again(tuple(view))
         self._say_pack()
 
     def _hear_of_stop(self, x: StopBlock) -> None:
         """S2.1: a joiner takes no part in a stop round, but the view it joins changes."""
         known = self._merge(self.v, x.v)
-        if known != self.v and any(j != self.me for j in self._rpacks):
+        if known != self.v and self._met_member and _is_member(x):
             self._begin_again(known)
+
+
+def _is_member(x: ToPdu | ViewBlock) -> bool:
+    """Does the sender take part in a committed view?"""
+    return x.committed[x.src - 1] == x.v[x.src - 1]
