@@ -157,7 +157,9 @@ def diff_command(arguments: argparse.Namespace) -> int:
     """`tutti diff RUN RUN`."""
     left, right = map(Path, arguments.run)
     if arguments.html:
-        raise RunDirError("--html: there is no such page; leave it out for the frames side by side")
+        from harness.report.pair import write_pair
+
+        write_pair(left, right, Path(arguments.html))
     if not arguments.json:
         return diff(left, right)
     found = first_parting(left, right)

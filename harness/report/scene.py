@@ -1,0 +1,271 @@
+"""What the space-time diagram shows, as columns of numbers and a few words: a function of the captures alone.
+
+Times are nanoseconds since the run began. Columns have one element per sending (s.*), copy (c.*), passage through the
+channel or a router (p.*), NOTE (n.*), distinct PDU (d.*) or step of a series (v.*).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from captures.history import Event, History
+from captures.run_history import capture_files
+from harness.judges import Verdict
+from harness.judges.facts import name_of
+from harness.report.blob import Column
+from harness.report.copies import Fate, Network, Sending, sendings
+from harness.report.faults import Band, bands
+from harness.report.folding import Folding, fold
+from harness.report.seen import Damaged, Seen, frames_of
+from harness.report.series import Series, series_of
+from harness.report.wiretable import described
+from harness.scenario import Scenario
+from nodes.wire import all_pdu_types
+from nodes.wire.note import NoteKind
+from nodes.wire.table import Proto
+
+_PAYLOAD_SHOWN = 64  # bytes of a payload that a page carries
+_NOT_DRAWN = (NoteKind.MARK, NoteKind.FAULT)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything there is to draw."""
+
+    origin_ns: int  # true time at which the page's time is 0
+    nodes: tuple[int, ...]
+    sent: list[Sending]
+    notes: list[Event]
+    damaged: list[Damaged]
+    bands: list[Band]
+    series: list[Series]
+    failures: list[tuple[Verdict, bool]]  # and whether it is as expected
+    titles: list[str]
+    captures: list[str]
+    folding: Folding
+    words: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def events(self) -> int:
+        """How many things happen in it."""
+        return len(self.sent) + sum(len(one.copies) for one in self.sent) + len(self.notes)
+
+
+def network_of(scenario: Scenario, history: History, captures: Path) -> Network:
+    """Who is who in this run."""
+    plan = scenario.plan()
+    addresses = {
+        ipaddress.IPv6Address(plan.address(host)).packed: int(host[1:]) for host in plan.hosts if plan.ipv6
+    }  # fmt: skip
+    captured = frozenset(path.stem for path in capture_files(captures))
+    return Network(history.nodes, addresses, plan.channel is not None, captured)
+
+
+def origin_of(history: History) -> int:
+    """When the run began: the harness's mark, else the first thing seen."""
+    marks = (event.time_ns for event in history.events if event.kind is NoteKind.MARK and event.text == "start")
+    return next(marks, min((event.time_ns for event in history.events), default=0))
+
+
+def make_scene(
+    scenario: Scenario,
+    history: History,
+    captures: Path,
+    failures: Iterable[tuple[Verdict, bool]] = (),
+) -> Scene:
+    """The scene of one run."""
+    frames, damaged = frames_of(history, captures)
+    sent = sendings(frames, network_of(scenario, history, captures))
+    notes = [event for event in history.events if event.node and event.kind not in _NOT_DRAWN]
+    origin_ns = origin_of(history)
+    titles = [row.name for row in all_pdu_types() if row.proto is not Proto.NOTE]
+    used = {one.first.what.title for one in sent}
+    faults = bands(history.events, history.nodes)
+    scene = Scene(
+        origin_ns, history.nodes, sent, notes, damaged, faults, series_of(notes, sent), list(failures),
+        [title for title in titles if title in used], [path.name for path in capture_files(captures)],
+        fold(np.zeros(0, dtype=np.int64), ()),
+    )  # fmt: skip
+    return replace(scene, folding=common_folding([scene]))
+
+
+def common_folding(scenes: Sequence[Scene]) -> Folding:
+    """One time axis for all of them: what is idle in every one is folded."""
+    times: list[int] = []
+    flights: list[int] = []
+    for scene in scenes:
+        found = [one.first.what.time_ns for one in scene.sent]
+        found += [copy.time_ns for one in scene.sent for copy in one.copies]
+        found += [event.time_ns for event in scene.notes if event.time_ns >= scene.origin_ns]
+        found += [at for band in scene.bands for at in (band.begin_ns, band.end_ns) if at is not None]
+        times += [at - scene.origin_ns for at in found]
+        flights += [
+            copy.time_ns - one.first.what.time_ns for one in scene.sent for copy in one.copies if copy.seen is not None
+        ]
+    return fold(np.array(times or [0], dtype=np.int64), flights)
+
+
+# As numbers.
+
+
+def numbers(scene: Scene, parting_ns: int | None = None) -> tuple[dict[str, Column], dict[str, Any]]:
+    """The columns of a scene, and the words that belong to them; `parting_ns` is when it parts from another."""
+    columns = {**_sendings(scene), **_notes(scene), **_series(scene)}
+    rows = {row.name: row for row in all_pdu_types()}
+    about = {
+        "nodes": list(scene.nodes),
+        "types": [described(rows[title]) for title in scene.titles],
+        "captures": scene.captures,
+        "kinds": {int(kind): kind.name for kind in NoteKind},
+        "folding": {"times": scene.folding.times, "places": scene.folding.places, "folds": scene.folding.folds},
+        "bands": [_band(band, scene.origin_ns) for band in scene.bands],
+        "damaged": [[one.time_ns - scene.origin_ns, one.at, one.capture, one.frame] for one in scene.damaged],
+        "series": [[one.name, one.meaning, one.levels] for one in scene.series],
+        "failures": [_failure(scene, verdict, expected) for verdict, expected in scene.failures],
+        "words": list(scene.words),
+        "origin": str(scene.origin_ns),
+        "parting": None if parting_ns is None else parting_ns - scene.origin_ns,
+    }
+    return columns, about
+
+
+def _band(band: Band, origin_ns: int) -> dict[str, Any]:
+    return {
+        "kind": band.kind, "text": band.text, "nodes": list(band.nodes), "begin": band.begin_ns - origin_ns,
+        "end": None if band.end_ns is None else band.end_ns - origin_ns,
+        "capture": band.event.capture, "frame": band.event.frame,
+    }  # fmt: skip
+
+
+def _failure(scene: Scene, verdict: Verdict, expected: bool) -> dict[str, Any]:
+    places = {(event.capture, event.frame): index for index, event in enumerate(scene.notes)}
+    found = [places[event.capture, event.frame] for event in verdict.events if (event.capture, event.frame) in places]
+    messages = dict.fromkeys((event.about, event.seq) for event in verdict.events if event.about)
+    return {
+        "property": verdict.property, "sentence": verdict.sentence, "expected": expected, "notes": found,
+        "messages": [[about, seq, name_of(about, seq)] for about, seq in messages],
+    }  # fmt: skip
+
+
+def _sendings(scene: Scene) -> dict[str, Column]:
+    sent, origin = scene.sent, scene.origin_ns
+    title = {name: index for index, name in enumerate(scene.titles)}
+    capture = {name: index for index, name in enumerate(scene.captures)}
+    whats = [one.first.what for one in sent]
+    copies = [copy for one in sent for copy in one.copies]
+    passed = [seen for one in sent for seen in one.passed]
+    pdus, which = _distinct([one.first for one in sent])
+    return {
+        "s.time": _floats(what.time_ns - origin for what in whats),
+        "s.node": _array("uint16", (what.src for what in whats)),
+        "s.type": _array("uint8", (title[what.title] for what in whats)),
+        "s.about": _array("uint16", (what.about for what in whats)),
+        "s.seq": _floats(what.seq for what in whats),
+        "s.capture": _array("uint16", (capture[what.capture] for what in whats)),
+        "s.frame": _array("uint32", (what.frame for what in whats)),
+        "s.original": _array("int32", (-1 if one.original is None else one.original for one in sent)),
+        "s.copies": _starts(len(one.copies) for one in sent),
+        "s.passed": _starts(len(one.passed) for one in sent),
+        "s.pdu": _array("uint32", which),
+        "c.to": _array("uint16", (copy.to for copy in copies)),
+        "c.time": _floats(copy.time_ns - origin for copy in copies),
+        "c.frame": _array("uint32", (copy.seen.what.frame if copy.seen else 0 for copy in copies)),
+        "c.fate": _array("uint8", (int(copy.fate) for copy in copies)),
+        "p.capture": _array("uint16", (capture[seen.what.capture] for seen in passed)),
+        "p.frame": _array("uint32", (seen.what.frame for seen in passed)),
+        "p.time": _floats(seen.what.time_ns - origin for seen in passed),
+        **pdus,
+    }
+
+
+def _distinct(frames: Sequence[Seen]) -> tuple[dict[str, Column], list[int]]:
+    """The bytes of distinct PDUs, long payloads cut, and which of them each frame carries."""
+    known: dict[bytes, int] = {}
+    which, data, starts = [], bytearray(), [0]
+    for one in frames:
+        index = known.get(one.pdu)
+        if index is None:
+            index = known[one.pdu] = len(known)
+            data += one.pdu[: len(one.pdu) - max(0, one.what.payload - _PAYLOAD_SHOWN)]
+            starts.append(len(data))
+        which.append(index)
+    columns: dict[str, Column] = {
+        "d.bytes": np.frombuffer(bytes(data), dtype=np.uint8),
+        "d.start": np.array(starts, dtype=np.uint32),
+    }
+    return columns, which
+
+
+def _notes(scene: Scene) -> dict[str, Column]:
+    notes, words = scene.notes, scene.words
+    capture = {name: index for index, name in enumerate(scene.captures)}
+    return {
+        "n.time": _floats(event.time_ns - scene.origin_ns for event in notes),
+        "n.skew": _floats(event.local_ns - event.time_ns for event in notes),
+        "n.node": _array("uint16", (event.node for event in notes)),
+        "n.kind": _array("uint8", (int(event.kind) for event in notes)),
+        "n.about": _array("uint16", (event.about for event in notes)),
+        "n.seq": _floats(event.seq for event in notes),
+        "n.capture": _array("uint16", (capture[event.capture] for event in notes)),
+        "n.frame": _array("uint32", (event.frame for event in notes)),
+        "n.words": _array("uint32", (words.setdefault(_said(event), len(words)) for event in notes)),
+    }
+
+
+def _said(event: Event) -> str:
+    parts = []
+    if event.peers:
+        parts.append("peers " + " ".join(f"n{peer}" for peer in event.peers))
+    if event.values:
+        parts.append("values " + " ".join(map(str, event.values)))
+    if event.text:
+        parts.append(event.text)
+    return "; ".join(parts)
+
+
+def _series(scene: Scene) -> dict[str, Column]:
+    times: list[float] = []
+    values: list[float] = []
+    counts = []
+    for one in scene.series:
+        for node in scene.nodes:
+            steps = one.nodes.get(node, [])
+            counts.append(len(steps))
+            times += [float(time_ns - scene.origin_ns) for time_ns, _ in steps]
+            values += [value for _, value in steps]
+    return {
+        "v.time": np.array(times, dtype=np.float64),
+        "v.value": np.array(values, dtype=np.float64),
+        "v.start": _starts(counts),
+    }
+
+
+def _floats(values: Iterable[int]) -> Column:
+    return np.fromiter(values, dtype=np.float64)
+
+
+def _array(kind: str, values: Iterable[int]) -> Column:
+    return np.fromiter(values, dtype=kind)
+
+
+def _starts(counts: Iterable[int]) -> Column:
+    """Where each one's part begins, and behind them all the end."""
+    return np.concatenate([[0], np.cumsum(np.fromiter(counts, dtype=np.int64))]).astype(np.uint32)
+
+
+def lost(scene: Scene) -> Mapping[tuple[int, int], tuple[int, int]]:
+    """(from, to) -> copies that should have come, and those of them that were lost."""
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for one in scene.sent:
+        for copy in one.copies:
+            if copy.fate in (Fate.DOUBLE, Fate.UNDER_WAY):
+                continue
+            due, missing = found.get((one.first.what.src, copy.to), (0, 0))
+            found[one.first.what.src, copy.to] = (due + 1, missing + (copy.seen is None))
+    return found

@@ -1,0 +1,127 @@
+"""The report for a terminal: the verdict, what happened as one row of marks per node, and what a failure rests on."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+
+from captures.history import History
+from harness.check import Result, summary
+from harness.report.copies import Sending
+from harness.report.folding import Folding
+from harness.report.scene import Scene, make_scene
+from harness.report.verdict import failures_of
+from harness.rundir import RunDir
+from nodes.wire.note import NoteKind
+
+_HEIGHTS = " ▁▂▃▄▅▆▇█"
+_MOST_LINES = 40  # of the ladder around a failure
+_URGENT = {NoteKind.ALARM: "!", NoteKind.VIEW: "V", NoteKind.LEFT: "L"}
+
+
+def as_text(where: RunDir, result: Result, width: int | None = None) -> str:
+    """Everything, at most `width` columns wide."""
+    scene = make_scene(result.scenario, result.history, where.captures, failures_of(result))
+    wide = width or shutil.get_terminal_size((100, 24)).columns
+    parts = [summary(result), "", *chart(scene, wide)]
+    for verdict, _ in scene.failures:
+        times = [event.time_ns for event in verdict.events]
+        if times:
+            parts += [
+                "",
+                f"{verdict.property}: {verdict.sentence}",
+                *ladder(scene, result.history, min(times), max(times), wide),
+            ]
+    return "\n".join(parts)
+
+
+def chart(scene: Scene, width: int) -> list[str]:
+    """The whole run: PDUs sent and received per node and column, lost copies, alarms, views; faults below."""
+    label = max(len(f"n{node}") for node in scene.nodes) + 2
+    columns = max(10, width - label)
+    place = _places(scene.folding, columns)
+    counts = {node: np.zeros(columns, int) for node in scene.nodes}
+    signs: dict[int, dict[int, str]] = {node: {} for node in scene.nodes}
+    for one in scene.sent:
+        what = one.first.what
+        counts[what.src][place(what.time_ns - scene.origin_ns)] += 1
+        for copy in one.copies:
+            at = place(copy.time_ns - scene.origin_ns)
+            if copy.seen is not None:
+                counts[copy.to][at] += 1
+            elif copy.fate in (1, 2):
+                signs[copy.to][at] = "×"
+    for event in scene.notes:
+        if event.kind in _URGENT:
+            signs[event.node][place(event.time_ns - scene.origin_ns)] = _URGENT[event.kind]
+    most = max((int(row.max()) for row in counts.values()), default=1) or 1
+    span = (scene.folding.times[-1] - scene.folding.times[0]) / 1e6
+    lines = [f"{span:.3f} ms, idle time folded; × lost copy  ! alarm  V view  L left  ▁..█ PDUs"]
+    for node in scene.nodes:
+        bars = [_HEIGHTS[0 if not count else 1 + int(7 * (count / most) ** 0.5)] for count in counts[node]]
+        for at, sign in signs[node].items():
+            bars[at] = sign
+        lines.append(f"{f'n{node}':{label}}" + "".join(bars).rstrip())
+    for band in scene.bands:
+        begin = place(band.begin_ns - scene.origin_ns)
+        end = columns - 1 if band.end_ns is None else place(band.end_ns - scene.origin_ns)
+        row = " " * begin + "^" * (end - begin + 1)
+        text = f" {band.text}"
+        room = columns - len(row)
+        lines.append(
+            " " * label + (row + text if len(text) <= room else f"{row[: columns - len(text)]}{text}"[:columns])
+        )
+    return lines
+
+
+class _places:
+    """Time -> column."""
+
+    def __init__(self, folding: Folding, columns: int) -> None:
+        self._times, self._places = np.array(folding.times, float), np.array(folding.places, float)
+        self._scale = (columns - 1) / max(1.0, self._places[-1])
+        self._last = columns - 1
+
+    def __call__(self, time_ns: int) -> int:
+        return min(self._last, max(0, int(np.interp(time_ns, self._times, self._places) * self._scale)))
+
+
+def ladder(scene: Scene, history: History, begin_ns: int, end_ns: int, width: int) -> list[str]:
+    """What happened around a failure, one line per event, one column per node, time downwards."""
+    nodes = scene.nodes
+    cell = max(6, min(14, (width - 14) // max(1, len(nodes))))
+    lines: list[tuple[int, str]] = []
+    room = max(1, (end_ns - begin_ns) // 4)
+    for one in scene.sent:
+        if begin_ns - room <= one.first.what.time_ns <= end_ns:
+            lines.append((one.first.what.time_ns, _sent(one, nodes, cell)))
+    failing = {(event.capture, event.frame) for verdict, _ in scene.failures for event in verdict.events}
+    for event in history.events:
+        here = (event.capture, event.frame) in failing
+        if event.node and begin_ns <= event.time_ns <= end_ns and (here or event.kind is NoteKind.DELIVERED):
+            mark = f"{'!' if here else ''}{event.kind.name[:5].lower()} {event.about}:{event.seq & 0xFFFFFFFF}"
+            cells = [f"{mark if node == event.node else '|':^{cell}}"[:cell] for node in nodes]
+            lines.append((event.time_ns, "".join(cells)))
+    lines.sort(key=lambda line: line[0])
+    head = " " * 13 + "".join(f"{f'n{node}':^{cell}}" for node in nodes)
+    shown = [f"{(time_ns - scene.origin_ns) / 1e6:11.3f}  {text}".rstrip()[:width] for time_ns, text in lines]
+    if len(shown) > _MOST_LINES:
+        left = len(shown) - _MOST_LINES
+        shown = [
+            *shown[: _MOST_LINES // 2],
+            f"{'':13}({left} more events: the page shows them)",
+            *shown[-_MOST_LINES // 2 :],
+        ]
+    return [head.rstrip()[:width], *shown]
+
+
+def _sent(one: Sending, nodes: tuple[int, ...], cell: int) -> str:
+    what = one.first.what
+    name = what.title.partition(".")[2] + (f" {what.about}:{what.seq & 0xFFFFFFFF}" if what.about else "")
+    fates = {copy.to: "×" if copy.fate in (1, 2) else "●" for copy in one.copies}
+    cells = []
+    for node in nodes:
+        mark = name[: cell - 1] if node == what.src else fates.get(node, "|")
+        cells.append(f"{mark:^{cell}}")
+    return "".join(cells)
