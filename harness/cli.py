@@ -126,6 +126,7 @@ def _list(parser: argparse.ArgumentParser) -> None:
         choices=("scenarios", "protocols", "topologies", "faults", "properties", "metrics", "pdus", "keys"),
         help="of which the list is (default: scenarios)",
     )  # fmt: skip
+    parser.add_argument("--lua", metavar="FILE", help="write a dissector of all PDUs for Wireshark and tshark")
     _json(parser)
 
 
@@ -143,6 +144,11 @@ def _bench(parser: argparse.ArgumentParser) -> None:
 
 def _test(parser: argparse.ArgumentParser) -> None:
     parser.usage = "tutti test [-h] [ARG ...]"  # whatever pytest takes; see main()
+
+
+def _golden(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="*", metavar="NAME", help="which (default: all); a scenario's adds one")
+    parser.add_argument("--renew", action="store_true", help="put the new captures in the place of the old")
 
 
 def _clean(parser: argparse.ArgumentParser) -> None:
@@ -172,6 +178,8 @@ COMMANDS = (
             "  tutti bench\n  tutti bench st"),
     Command("test", "run tutti's own tests", "harness.commands.test:test_command", _test,
             "  tutti test\n  tutti test -k scenario"),
+    Command("golden", "repeat the golden captures and compare", "harness.commands.golden:golden_command", _golden,
+            "  tutti golden\n  tutti golden --renew raw-chosen"),
     Command("clean", "remove runs and caches that are no longer used", "harness.commands.clean:clean_command", _clean,
             "  tutti clean --dry-run"),
 )  # fmt: skip

@@ -14,6 +14,11 @@ Rows = list[tuple[str, str]]
 
 def list_command(arguments: argparse.Namespace) -> int:
     """Print names and meanings."""
+    if arguments.lua is not None:
+        from captures.dissectors.lua import write_lua
+
+        print(write_lua(arguments.lua))
+        return 0
     rows = LISTS[arguments.what]()
     if arguments.json:
         print(json.dumps([{"name": name, "meaning": meaning} for name, meaning in rows], indent=1, ensure_ascii=False))
