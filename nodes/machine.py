@@ -110,4 +110,8 @@ class ProtocolSpec:
     make: Callable[[Setting, Any], Machine]
     properties: tuple[str, ...]  # judged on every run, e.g. ("ST-1", "ST-2")
     heartbeats: bool = False  # the protocol never falls silent by itself
+    beats: Callable[[Any], bool] = lambda options: False  # or does not with these options
     max_payload: int = 1400
+    # The longest time for which a node may owe something and yet send nothing, with these options: a run in which
+    # nothing moves for less than that has not ended.
+    silence_ns: Callable[[Any], int] = lambda options: 0

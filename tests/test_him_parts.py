@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from nodes.him import PROTOCOL
 from nodes.him.adjacency import adjacency, near_far, ring, uniform
 from nodes.him.evaluation import (
     expected_sends,
@@ -47,6 +48,7 @@ from nodes.him.rules import (
 from nodes.him.timing import RoundTrips, Timers, decision_time_ns, round_trip_ns, stamp
 from nodes.him.tree import children_of, parent_of, subtree_of
 from nodes.wire.him import Reason
+from tests.group import Group
 
 MS = 1_000_000
 
@@ -133,6 +135,15 @@ def test_time_stamps_wrap_and_moved_clocks_are_no_round_trips() -> None:
 def test_t_dec_with_the_values_of_the_specification() -> None:
     assert decision_time_ns(200 * MS, 3, 3) == 3800 * MS  # 17 RTO and twice RTT <= RTO
     assert decision_time_ns(20 * MS, 3, 3) == 380 * MS
+
+
+def test_a_run_is_not_over_while_an_originator_waits() -> None:
+    for chosen in (HimOptions(), HimOptions(rto_initial_ns=20 * MS, q=2), HimOptions(decide_ns=500 * MS)):
+        group = Group(5, chosen, one_way_ns=10 * MS)
+        group.submit()
+        group.world.run()
+        (waited,) = group.confirmation_ns()
+        assert waited < PROTOCOL.silence_ns(chosen) < 1.3 * waited
 
 
 def test_timers_move_and_stop() -> None:

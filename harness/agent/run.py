@@ -333,8 +333,8 @@ class _Run:
         if self.scenario.fault:
             self._heal()
             self.notes.send(NoteKind.MARK, text="heal")
-        settle = self.scenario.settle_ns
-        if self.spec.heartbeats:  # such a protocol is never silent
+        settle = max(self.scenario.settle_ns, self.spec.silence_ns(self.scenario.options))
+        if self.spec.heartbeats or self.spec.beats(self.scenario.options):  # such a protocol is never silent
             self._sleep_until(min(limit, time.time_ns() + settle))
             return time.time_ns() < limit
         seen, since = self._frames(), time.time_ns()

@@ -6,12 +6,19 @@ from nodes.him.core import MAX_PAYLOAD
 from nodes.him.keys import key_of
 from nodes.him.machine import Him
 from nodes.him.options import HimOptions
+from nodes.him.timing import decision_time_ns
 from nodes.machine import ProtocolSpec, Setting
 
 
 def make(setting: Setting, options: HimOptions) -> Him:
     """A node with the group's key, if there is one."""
     return Him(replace(setting, key=key_of(setting.key, options)), options)
+
+
+def silence_ns(options: HimOptions) -> int:
+    """An originator that waits for T_dec sends nothing; on a line slower than rto_initial it waits longer still."""
+    decide_ns = options.decide_ns or decision_time_ns(options.rto_initial_ns, options.q, options.rtry)
+    return decide_ns * 5 // 4
 
 
 PROTOCOL = ProtocolSpec(
@@ -21,4 +28,6 @@ PROTOCOL = ProtocolSpec(
     make=make,
     properties=("HI-1", "HI-2", "HI-3", "HI-4", "HI-5", "HI-6", "HI-7"),
     max_payload=MAX_PAYLOAD,
+    silence_ns=silence_ns,
+    beats=lambda options: options.alive_ns > 0,
 )
