@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from captures.metrics import measure
 from nodes.him.evaluation import completion_ns, packets, packets_one_dead, packets_with_tree
 from nodes.him.options import HimOptions
 from nodes.him.seal import hash_of
@@ -34,6 +35,7 @@ def test_loss_free_ring(n: int, rules: str) -> None:
     assert sum(count for (node, _), count in group.received.items() if node == 1) == 2
     last = max(one.time_ns for one in group.history().transmissions if one.title == "him.ANSWER")
     assert last - begin == completion_ns(20 * MS)
+    assert measure(group.history(), "completion_max_ms") == 30
     assert group.holders(1, 1) == set(group.members)
     assert group.results() == ["SUCCESS"]
     assert not group.alarms()

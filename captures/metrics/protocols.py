@@ -108,3 +108,16 @@ def _false_success(history: History) -> float | None:
 @metric("rounds_per_message", "multicasts of a message until the sender was told")
 def _rounds(history: History) -> float | None:
     return mean([event.values[0] + 1 for event in of_kind(history, NoteKind.RESULT) if event.values])
+
+
+def _completions_ms(history: History) -> list[float]:
+    """Per message, when the last neighbour has answered (paper 003 §3.4.1: half a round trip, and one for the test)."""
+    sent_at = {(event.about, event.seq): event.time_ns for event in of_kind(history, NoteKind.SENT)}
+    last: dict[tuple[int, int], int] = {}
+    for frame in history.transmissions:
+        if frame.title == "him.ANSWER" and frame.direction == "in" and frame.at.startswith("n"):
+            last[frame.about, frame.seq] = frame.time_ns
+    return [(at_ns - sent_at[key]) / _MS for key, at_ns in last.items() if key in sent_at]
+
+
+quantiles("completion", "from sending to the last neighbour's answer", _completions_ms)
