@@ -9,7 +9,7 @@ from statistics import NormalDist, fmean, pstdev
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topologies.distributions import (
@@ -162,6 +162,7 @@ def test_the_truncated_normal_of_paper_002() -> None:
 
 
 @given(st.floats(1.2, 20), st.floats(1e-4, 0.3))
+@settings(deadline=None, derandomize=True)
 def test_a_fitted_truncated_normal_has_its_mean_and_late_share(after: float, late: float) -> None:
     try:
         mu, sigma = fit_truncated_normal(1, after, late)
@@ -174,6 +175,7 @@ def test_a_fitted_truncated_normal_has_its_mean_and_late_share(after: float, lat
 
 
 @given(st.lists(st.integers(0, 10**9), min_size=2, max_size=20))
+@settings(deadline=None, derandomize=True)
 def test_a_table_stays_within_its_quantiles(points: list[int]) -> None:
     points.sort()
     draw = Quantiles(tuple(points)).draw(0, 0)

@@ -17,7 +17,6 @@ from harness.scenario import ScenarioError, dump, identity, load, loads
 from harness.scenario.faults import FAULTS
 from harness.scenario.model import WORKLOADS
 from harness.scenario.units import UNITS
-from nodes.protocols import protocol
 from topologies.kinds import KINDS
 
 SCENARIOS = Path(__file__).parents[1] / "harness" / "scenarios"
@@ -247,10 +246,6 @@ def test_the_identity_is_that_of_what_happens() -> None:
 
 @pytest.mark.parametrize("path", sorted(SCENARIOS.rglob("*.toml")), ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_our_own_scenarios_are_valid_and_read_back(path: Path) -> None:
-    try:
-        protocol(path.parent.name)
-    except (ImportError, AttributeError):
-        pytest.skip(f"{path.parent.name} is not there yet")
     scenario = load(path)
     assert loads(dump(scenario)) == scenario
     assert scenario.name == f"{scenario.protocol}-{path.stem}" and scenario.protocol == path.parent.name

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.scenario.units import UNITS
@@ -57,12 +57,14 @@ def test_what_is_refused(unit: str, value: Any, reason: str) -> None:
 
 
 @given(st.sampled_from(["duration", "shift", "bits", "drift"]), st.integers(-(2**62), 2**62))
+@settings(deadline=None, derandomize=True)
 def test_whole_numbers_read_back(unit: str, number: int) -> None:
     number = number if UNITS[unit].lowest is None else abs(number)
     assert UNITS[unit].read(UNITS[unit].write(number)) == number
 
 
 @given(st.sampled_from(["share", "rate"]), st.floats(0, 1e6, allow_subnormal=False))
+@settings(deadline=None, derandomize=True)
 def test_numbers_read_back(unit: str, number: float) -> None:
     assert UNITS[unit].read(UNITS[unit].write(number)) == number
 
