@@ -11,7 +11,12 @@ from typing import Any, Literal
 Style = Literal["measured", "printed", "corrected", "simulated"]
 
 # Told apart without colours too: measured points carry bars, formulas differ in their dashes.
-_DASHES: dict[str, Any] = {"measured": "-", "printed": (0, (1, 1.5)), "corrected": (0, (5, 2)), "simulated": (0, (3, 1, 1, 1))}
+_DASHES: dict[str, Any] = {
+    "measured": "-",
+    "printed": (0, (1, 1.5)),
+    "corrected": (0, (5, 2)),
+    "simulated": (0, (3, 1, 1, 1)),
+}
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#8c564b")
 _MARKERS = "osD^v<>p"
 _MOST_TICKS = 8

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 
-def over_frames(session: Any, runs: Mapping[str, Path], expression: str, columns: Sequence[str]) -> dict[str, float | None]:
-    """The value of the expression per run; `runs` are directories of captures. `capture` is a column of the frames, too."""
+def over_frames(
+    session: Any, runs: Mapping[str, Path], expression: str, columns: Sequence[str]
+) -> dict[str, float | None]:
+    """The value of the expression per run; `runs` are directories of captures. `capture` is a column, too."""
     from pyspark.sql import functions as f
 
     found: dict[str, float | None] = dict.fromkeys(runs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -27,6 +28,8 @@ def spark_session(
         .appName(name)
         .config("spark.executorEnv.PYTHONPATH", path)
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.extraJavaOptions", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
@@ -34,6 +37,8 @@ def spark_session(
     )
     for key, value in (settings or {}).items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # that pandas is newer than PySpark: no pandas is used here
+        session = builder.getOrCreate()
     session.dataSource.register(PcapSource)
     return session

@@ -1,11 +1,11 @@
-"""What a loss costs, as papers 000 and 003 count it: PDUs sorted, PDUs a go-back would repeat, failures that are missed."""
+"""What a loss costs, as papers 000 and 003 count it: PDUs sorted, PDUs a go-back would repeat, failures missed."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from captures.history import History, Transmission
+from captures.history import History
 from captures.metrics.registry import count, metric, of_kind, ratio, sent_frames
 from nodes.wire.note import NoteKind
 
@@ -43,9 +43,10 @@ def _go_back(history: History) -> float | None:
     came: dict[Message, set[int]] = defaultdict(set)
     for frame in history.transmissions:
         key = (frame.about, frame.seq)
-        if frame.direction == "in" and key in first and frame.title.endswith(".DATA") and frame.at.startswith("n"):
-            if frame.time_ns < again.get(key, frame.time_ns + 1):
-                came[key].add(int(frame.at[1:]))
+        if frame.direction != "in" or key not in first or not frame.title.endswith(".DATA") or frame.at[0] != "n":
+            continue
+        if frame.time_ns < again.get(key, frame.time_ns + 1):
+            came[key].add(int(frame.at[1:]))
     behind = 0
     for burst in _bursts(history, first):
         lost = [number for number, key in enumerate(burst) if to.get(key, set()) - came[key]]
@@ -86,17 +87,19 @@ def _bursts(history: History, first: dict[Message, int]) -> Iterator[list[Messag
         yield sorted(burst, key=first.__getitem__)
 
 
-@metric("missed_share", "multicasts of paper 003 that no REPORT followed before the next one, or the end")
+@metric("missed_share", "multicasts that ended in a false SUCCESS, of all of decided messages (paper 003 §3.4.2)")
 def _missed(history: History) -> float | None:
-    reported: dict[Message, list[bool]] = defaultdict(list)
-    for frame in _him(history):
-        if frame.title == "him.DATA":
-            reported[frame.about, frame.seq].append(False)
-        elif reported[frame.about, frame.seq]:
-            reported[frame.about, frame.seq][-1] = True
-    multicasts = [one for message in reported.values() for one in message]
-    return ratio(len(multicasts) - sum(multicasts), len(multicasts))
-
-
-def _him(history: History) -> list[Transmission]:
-    return [frame for frame in sent_frames(history) if frame.title in ("him.DATA", "him.REPORT")]
+    """Every multicast is a trial: one whose failure is found is repeated, one whose failure is missed is the last."""
+    multicasts = Counter((frame.about, frame.seq) for frame in sent_frames(history) if frame.title == "him.DATA")
+    lacking: dict[Message, set[int]] = {}
+    trials = missed = 0
+    for event in history.events:
+        key = (event.about, event.seq)
+        if event.kind is NoteKind.SENT:
+            lacking[key] = set(event.peers)
+        elif event.kind is NoteKind.DELIVERED and key in lacking:
+            lacking[key].discard(event.node)
+        elif event.kind is NoteKind.RESULT and key in multicasts:
+            trials += multicasts[key]
+            missed += event.text == "SUCCESS" and bool(lacking.get(key))
+    return ratio(missed, trials)

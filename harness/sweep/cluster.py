@@ -10,6 +10,7 @@ that fails fails alone, and a worker that dies costs what it was doing, which Sp
 from __future__ import annotations
 
 import os
+import re
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +25,7 @@ from harness.sweep.task import Record, Task, carry_out, failed
 NAME = "tutti"  # of the unpacked archive
 NEEDED = ("numpy", "numpy.libs", "pyarrow", "pyroute2", "mininet")  # by a run and its judges; pyspark is the worker's
 _UNNEEDED = ("__pycache__", "tests", "include", "src")
+_LIBRARIES = ("flight", "substrait", "s3", "gcs", "azure")  # of pyarrow: half of its size
 Outcome = tuple[Record, bytes]
 Work = Callable[[Task], Outcome]
 
@@ -34,6 +36,8 @@ def archive(target: Path) -> Path:
     def wanted(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
         parts = Path(member.name).parts
         if any(part in _UNNEEDED for part in parts) or member.name.endswith((".pyx", ".pxd", ".h", ".a")):
+            return None
+        if parts[1] == "pyarrow" and ".so" in member.name and any(word in parts[-1] for word in _LIBRARIES):
             return None
         member.uid = member.gid = member.mtime = 0
         member.uname = member.gname = ""
@@ -52,7 +56,7 @@ def archive(target: Path) -> Path:
 
 
 def _code(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    if member.isfile() and not member.name.endswith((".py", ".toml")) or "__pycache__" in member.name:
+    if (member.isfile() and not member.name.endswith((".py", ".toml"))) or "__pycache__" in member.name:
         return None
     member.uid = member.gid = member.mtime = 0
     member.uname = member.gname = ""
@@ -82,7 +86,9 @@ def cluster_session(master: str, name: str, packed: Path) -> Any:
     return spark_session(master, name, settings(packed))
 
 
-def run_on(session: Any, tasks: Iterable[Task], jobs: int, work: Work = carry_out) -> Iterator[tuple[Task, Record, bytes]]:
+def run_on(
+    session: Any, tasks: Iterable[Task], jobs: int, work: Work = carry_out
+) -> Iterator[tuple[Task, Record, bytes]]:
     """Carry out all tasks, `jobs` at a time; results in the order in which they come."""
     context = session.sparkContext
     waiting = iter(tasks)
@@ -107,7 +113,7 @@ def _job(context: Any, task: Task, work: Work) -> Outcome:
     try:
         found: list[Outcome] = context.parallelize([task], 1).map(_on_executor(work)).collect()
     except Exception as error:  # Spark gave up on this one
-        return failed(f"Spark: {type(error).__name__}: {_last_line(error)}"), b""
+        return failed(f"Spark: {_cause(error)}"), b""
     return found[0]
 
 
@@ -121,6 +127,11 @@ def _on_executor(work: Work) -> Work:
     return there
 
 
-def _last_line(error: Exception) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else ""
+_RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception)\b.*", re.MULTILINE)
+
+
+def _cause(error: Exception) -> str:
+    """The line of a long Spark message that a Python traceback ends with, else the first one."""
+    text = str(error)
+    raised = _RAISED.findall(text.partition("SQLSTATE")[0])
+    return raised[-1] if raised else next((line for line in text.splitlines() if line.strip()), type(error).__name__)

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.sweep.compare import Move, moves, points_of
-from harness.sweep.job import Swept, Where, carry_out_sweep, store_at
+from harness.sweep.job import Where, carry_out_sweep, store_at
 from harness.sweep.load import find_sweep, load_sweep
+from harness.sweep.outcome import Swept, ended
 
 PASS, VIOLATED, UNKNOWN = 0, 1, 2
 
@@ -31,7 +32,7 @@ def sweep(arguments: argparse.Namespace) -> int:
 
 def status(swept: Swept) -> int:
     """1: not as expected somewhere, or out of its budget; 2: some runs say nothing."""
-    if swept.count("fail") or swept.left:
+    if swept.violated or swept.left:
         return VIOLATED
     return UNKNOWN if swept.count("unknown") or swept.count("failed") else PASS
 
@@ -54,21 +55,15 @@ def summary(swept: Swept, moved: Sequence[Move], compared: bool) -> list[str]:
         interval = "" if row["low"] is None else f" [{row['low']:.4g}, {row['high']:.4g}]"
         budget = {"": "", "kept": ", in its budget", "left": ", OUT OF ITS BUDGET"}[row["budget"]]
         lines.append(f"{row['parameters']}: {row['metric']} {row['value']:.4g}{interval}{budget}")
+    violated = swept.violated
     for one in swept.done:
-        if one.record["outcome"] != "pass":
+        if one in violated or one.record["outcome"] in ("unknown", "failed"):
             lines.append(f"{one.point.name} seed {one.seed}: {one.record['outcome']}: {one.record['reason']}")
     if compared:
         lines.append("")
         lines += [str(move) for move in moved if move.moved is not False]
         still = sum(move.moved is False for move in moved)
         lines.append(f"{still} of {len(moved)} have not moved")
-    ended = ", ".join(
-        f"{swept.count(outcome)} {meaning}"
-        for outcome, meaning in (
-            ("pass", "as expected"), ("fail", "NOT as expected"), ("unknown", "unknown"), ("failed", "not carried out")
-        )
-        if swept.count(outcome)
-    )  # fmt: skip
-    lines.append(f"\n{len(swept.done)} runs: {ended}")
+    lines.append(f"\n{len(swept.done)} runs: {ended(swept)}")
     lines.append(f"tables, figures, page: {swept.store}/index.html")
     return lines

@@ -45,7 +45,8 @@ class Move:
         by = self.by
         how = {True: "moved", False: "not moved", None: "cannot be told"}[self.moved]
         interval = "" if by.low is None else f" [{by.low:+.4g}, {by.high:+.4g}]"
-        return f"{self.parameters}: {self.metric} {self.old.value:.4g} -> {self.new.value:.4g}: {how}, by {by.value:+.4g}{interval}"
+        what = f"{self.parameters}: {self.metric} {self.old.value:.4g} -> {self.new.value:.4g}"
+        return f"{what}: {how}, by {by.value:+.4g}{interval}"
 
     def document(self) -> dict[str, Any]:
         """As JSON."""

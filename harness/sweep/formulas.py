@@ -64,7 +64,7 @@ def destinations(scenario: Scenario) -> float:
 
 def loss(scenario: Scenario) -> float:
     """f, the chance that a receiver misses a frame."""
-    kept = 1.0
+    kept: float = 1.0
     for impair in scenario.impair:
         if impair.on == ("receivers",):
             kept *= 1 - impair.impairment.loss
@@ -102,7 +102,7 @@ def resent_until_there(load: Load) -> float:
     The k-th repetition takes place if somebody has missed all k copies before it.
     """
     receivers = load.d + 1 - load.share
-    return load.length * sum(1 - (1 - load.f**k) ** receivers for k in range(1, 60))
+    return float(load.length * sum(1 - (1 - load.f**k) ** receivers for k in range(1, 60)))
 
 
 _per_pdu("000-sorted-printed", "printed", "U/L (3)", "sorted_per_data", st.sorted_printed)
@@ -150,6 +150,13 @@ def _miss(scenario: Scenario) -> float:
     if scenario.options.adj == "ring":
         return 0.0
     return him.miss_among_others(scenario.topology.nodes, scenario.options.neighbours)
+
+
+@formula("003-sends", "corrected", "1/miss", "rounds_per_message")
+def _sends(scenario: Scenario) -> float | None:
+    """Every multicast is a trial, and a miss is what ends the series: the sender takes it for a SUCCESS (D-HI-1)."""
+    miss = _miss(scenario)
+    return 1 / miss if miss else None
 
 
 # n -> loss -> false SUCCESSes with one dead node, simulated by rounds without time: printed rules, repaired rules

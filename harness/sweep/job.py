@@ -21,7 +21,8 @@ from harness.scenario import dump, identity
 from harness.sweep import tables
 from harness.sweep.load import Spanned
 from harness.sweep.model import Measure
-from harness.sweep.page import page
+from harness.sweep.outcome import Swept
+from harness.sweep.page import sweep_page
 from harness.sweep.pictures import beside, picture
 from harness.sweep.pool import cores, run_local
 from harness.sweep.progress import Progress
@@ -47,36 +48,17 @@ class Where:
     jobs: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """What came of a sweep."""
-
-    spanned: Spanned
-    done: tuple[Done, ...]
-    points: Rows
-    store: Store
-
-    def count(self, outcome: str) -> int:
-        """Runs that ended so."""
-        return sum(one.record["outcome"] == outcome for one in self.done)
-
-    @property
-    def left(self) -> Rows:
-        """Metrics that left their budget."""
-        return [row for row in self.points if row["budget"] == "left"]
-
-
 def carry_out_sweep(spanned: Spanned, where: Where) -> Swept:
     """Run, tabulate, draw."""
     with ExitStack() as stack:
         session: Any = None
         if where.master is not None:
-            session = stack.enter_context(_cluster(where.master, spanned.sweep.name))
+            session = stack.enter_context(_Cluster(where.master, spanned.sweep.name))
         store = store_at(where.out, session)
         runner, jobs = _runner(session, where.jobs)
         done = tuple(_records(spanned, store, runner))
         if any(_over_frames(spanned)):
-            session = session or stack.enter_context(_local_spark(jobs, spanned.sweep.name))
+            session = session or stack.enter_context(_LocalSpark(jobs, spanned.sweep.name))
             _measure_frames(session, spanned, store, done)
         swept = Swept(spanned, done, _tables(spanned, store, done, session), store)
     _draw(swept)
@@ -106,7 +88,7 @@ def _runner(session: Any, jobs: int | None) -> tuple[Runner, int]:
     return lambda tasks: run_on(session, tasks, many), many
 
 
-class _cluster:  # noqa: N801  (a context)
+class _Cluster:
     """A session on a cluster, with the archive that its executors need."""
 
     def __init__(self, master: str, name: str) -> None:
@@ -125,7 +107,7 @@ class _cluster:  # noqa: N801  (a context)
         shutil.rmtree(self._directory)
 
 
-class _local_spark:  # noqa: N801
+class _LocalSpark:
     """A session on this machine, for tables only."""
 
     def __init__(self, jobs: int, name: str) -> None:
@@ -238,7 +220,7 @@ def summarise(values: pa.Table, session: Any) -> pa.Table:
         return tables.summarised(values)
     if session is not None:
         return tables.summarised_by(session, values)
-    with _local_spark(cores(), "tutti") as mine:
+    with _LocalSpark(cores(), "tutti") as mine:
         return tables.summarised_by(mine, values)
 
 
@@ -251,7 +233,7 @@ def _draw(swept: Swept) -> None:
             store.write(f"figures/{figure.name}.{ending}", data)
         shown.append((figure, files["svg"].decode()))
     store.write("sweep.json", encoded(about(swept)))
-    store.write("index.html", page(swept, shown, list(beside(spanned, swept.points))).encode())
+    store.write("index.html", sweep_page(swept, shown, list(beside(spanned, swept.points))).encode())
 
 
 def about(swept: Swept) -> dict[str, Any]:

@@ -105,7 +105,8 @@ def span(sweep: Sweep, document: Document, path: Path) -> Spanned:
         point = Point(number, (*chosen, *listed))
         words = [f"{key}={text_of(value)}" for key, value in (*sweep.set_, *point.values)]
         points.append(point)
-        scenarios.append(tuple(_scenario(sweep, document, path, words, seed) for seed in sweep.seeds))
+        first = _scenario(sweep, document, path, words, sweep.seeds[0])
+        scenarios.append(tuple(replace(first, seed=seed) for seed in sweep.seeds))
     return Spanned(sweep, tuple(points), tuple(scenarios))
 
 

@@ -192,6 +192,7 @@ class Sweep:
     scenario: Annotated[str | dict[str, Any], ScenarioRef()]
     seeds: SeedList = (1,)
     keep: bool = False  # the run directories with their captures
+    tolerate: Annotated[tuple[str, ...], OneOrMoreNames()] = ()  # properties whose violation is a finding, no failure
     set_: SettingList = ()
     grid: AxisList = ()
     point: PointList = ((),)

@@ -1,40 +1,35 @@
-"""One page for a sweep, without anything from elsewhere: figures, what differs from the formulas, all points, all runs."""
+"""One page for a sweep, without anything from elsewhere: figures, formulas, all points, all runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
+from harness.report.page import escape, page
 from harness.scenario import dump
 from harness.sweep.load import text_of
 from harness.sweep.model import Figure
+from harness.sweep.outcome import ended
 from harness.sweep.pictures import short
 
 if TYPE_CHECKING:
-    from harness.sweep.job import Swept
+    from harness.sweep.outcome import Swept
 
 _STYLE = """
-:root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; }
-h1 { margin-bottom: 0; } h2 { margin-top: 2.5rem; }
-figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .7rem .2rem 0; text-align: left; border-bottom: 1px solid #ddd; vertical-align: top; }
-th { position: sticky; top: 0; background: #fff; }
-.bad { color: #a40000; font-weight: 600; } .scroll { max-height: 32rem; overflow: auto; }
-pre { background: #f5f5f5; padding: .8rem; overflow: auto; font-size: 12px; }
+.sweep { max-width: 1100px; margin: 1.5rem auto; padding: 0 1rem; }
+.sweep figure { margin: 1rem 0; } .sweep figure svg { max-width: 100%; height: auto; background: #fff; }
+.sweep table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+.sweep th, .sweep td { padding: .2rem .7rem .2rem 0; text-align: left; vertical-align: top; }
+.sweep .bad { color: #a40000; font-weight: 600; } .sweep .scroll { max-height: 32rem; overflow: auto; }
+.sweep pre { overflow: auto; font-size: 12px; }
 """
 
 
-def page(swept: Swept, figures: Sequence[tuple[Figure, str]], beside: Sequence[dict[str, Any]]) -> str:
+def sweep_page(swept: Swept, figures: Sequence[tuple[Figure, str]], beside: Sequence[dict[str, Any]]) -> str:
     """The page as text."""
     sweep = swept.spanned.sweep
-    parts = [
-        f"<h1>{escape(sweep.name)}</h1><p>{escape(sweep.description)}</p>",
-        f"<p>{_counts(swept)}</p>",
-        *(_figure(figure, svg) for figure, svg in figures),
-    ]
+    parts = [f"<p>{escape(sweep.description)}</p><p>{_counts(swept)}</p>"]
+    parts += [_figure(figure, svg) for figure, svg in figures]
     if beside:
         parts.append("<h2>Beside the formulas</h2>" + _beside(swept, beside))
     parts += [
@@ -42,21 +37,12 @@ def page(swept: Swept, figures: Sequence[tuple[Figure, str]], beside: Sequence[d
         "<h2>Runs</h2>" + _runs(swept),
         "<h2>The scenario of the first run</h2><pre>" + escape(dump(swept.spanned.scenarios[0][0])) + "</pre>",
     ]
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(sweep.name)}</title>'
-        f"<style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
-    )
+    body = f'<style>{_STYLE}</style><main class="sweep">{"".join(parts)}</main>'
+    return page(title=f"sweep {sweep.name}", header=f"<h1>{escape(sweep.name)}</h1>", body=body)
 
 
 def _counts(swept: Swept) -> str:
-    words = [f"{len(swept.spanned.points)} points × {len(swept.spanned.sweep.seeds)} seeds"]
-    words += [
-        f"{swept.count(outcome)} {meaning}"
-        for outcome, meaning in (
-            ("pass", "as expected"), ("fail", "not as expected"), ("unknown", "unknown"), ("failed", "not carried out")
-        )
-        if swept.count(outcome)
-    ]  # fmt: skip
+    words = [f"{len(swept.spanned.points)} points × {len(swept.spanned.sweep.seeds)} seeds", ended(swept)]
     if swept.left:
         words.append(f"{len(swept.left)} metrics left their budget")
     return escape(", ".join(words))

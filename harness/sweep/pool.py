@@ -33,6 +33,7 @@ def run_local(tasks: Iterable[Task], jobs: int, work: Work = carry_out) -> Itera
     context = multiprocessing.get_context("fork")
     waiting = iter(tasks)
     running: dict[Connection, tuple[Task, BaseProcess]] = {}
+    process: BaseProcess
     gc.freeze()  # what is there now is shared with all children
     try:
         while True:

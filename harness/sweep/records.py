@@ -1,8 +1,8 @@
 """Where a sweep keeps what it has: a directory, or any Hadoop file system. What is there is not run again.
 
-    records/<key>.json   one run each, written whole or not at all
-    runs/<key>/          its run directory, where the sweep keeps them (on Hadoop: runs/<key>.tar.gz)
-    tables/ figures/ index.html sweep.json
+records/<key>.json   one run each, written whole or not at all
+runs/<key>/          its run directory, where the sweep keeps them (on Hadoop: runs/<key>.tar.gz)
+tables/ figures/ index.html sweep.json
 """
 
 from __future__ import annotations
@@ -67,11 +67,18 @@ class Directory:
 
     def names(self, directory: str) -> list[str]:
         place = self.path / directory
-        return sorted(os.listdir(place)) if place.is_dir() else []
+        return sorted(path.name for path in place.iterdir()) if place.is_dir() else []
 
     def unpack(self, name: str, packed: bytes) -> None:
+        target = self.path / name
+        target.mkdir(parents=True, exist_ok=True)
         with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as archive:
-            archive.extractall(self.path / name, filter="data")
+            for member in archive:
+                content = archive.extractfile(member) if member.isfile() else None
+                place = (target / member.name).resolve()
+                if content is not None and place.is_relative_to(target.resolve()):
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place.write_bytes(content.read())
 
     def __str__(self) -> str:
         return os.path.relpath(self.path)

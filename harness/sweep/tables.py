@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -119,7 +120,7 @@ def summary_of(group: Any) -> Any:
 def summarised(values: pa.Table) -> pa.Table:
     """All points, in this process."""
     groups: dict[tuple[int, str], list[int]] = defaultdict(list)
-    keys = zip(values["point"].to_pylist(), values["metric"].to_pylist(), strict=True)
+    keys: Any = zip(values["point"].to_pylist(), values["metric"].to_pylist(), strict=True)
     for number, key in enumerate(keys):
         groups[key].append(number)
     found = [summary_of(values.take(rows)) for _, rows in sorted(groups.items())]
@@ -130,9 +131,12 @@ def summarised_by(session: Any, values: pa.Table) -> pa.Table:
     """The same by Spark."""
     from captures.spark_source import spark_type
 
-    frame = session.createDataFrame(values)
-    grouped = frame.groupBy("point", "metric").applyInArrow(summary_of, spark_type_of(spark_type))
-    return grouped.orderBy("point", "metric").toArrow().cast(SUMMARY)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # that pandas is newer than PySpark: no pandas is used here
+        frame = session.createDataFrame(values)
+        grouped = frame.groupBy("point", "metric").applyInArrow(summary_of, spark_type_of(spark_type))
+        found: pa.Table = grouped.orderBy("point", "metric").toArrow().cast(SUMMARY)
+    return found
 
 
 def spark_type_of(spark_type: Any) -> Any:
@@ -183,7 +187,7 @@ def parquet(found: pa.Table) -> bytes:
 
 def partitions(found: pa.Table) -> dict[str, bytes]:
     """The same in a directory for each point, as point=0/part-0.parquet."""
-    points = found["point"].to_pylist()
+    points: list[Any] = found["point"].to_pylist()
     files = {}
     for point in sorted(set(points)):
         rows = [number for number, one in enumerate(points) if one == point]

@@ -77,7 +77,7 @@ def record_of(result: Result, captures: Path) -> Record:
 
 
 def pdus(captures: Path) -> list[tuple[Any, ...]]:
-    """Frames and bytes by capture, type, direction and error: the aggregate of the data source, made where the run is."""
+    """Frames and bytes by capture, type, direction and error: the data source's aggregate, made where the run is."""
     rows = []
     for path in capture_files(captures):
         (part,) = ranges(path, path.stat().st_size + 1, numbered=False)
