@@ -18,7 +18,7 @@ import pytest
 from captures.history import Event
 from nodes.delta.machine import Delta
 from nodes.delta.options import DeltaOptions, Printed
-from nodes.delta.schemes import scheme_for
+from nodes.delta.schemes import Hold, scheme_for
 from nodes.delta.tags import unpack
 from nodes.machine import Setting
 from nodes.wire import Pdu
@@ -72,7 +72,9 @@ def clock_of(draw: random.Random, epsilon_ns: int, tick_ns: int) -> Clock:
     return clock
 
 
-def run(seed: int, printed: Printed | None = None, messages: int = 0) -> Run:
+def run(
+    seed: int, printed: Printed | None = None, messages: int = 0, adjust: Callable[[Delta], None] = lambda agent: None
+) -> Run:
     draw = random.Random(seed)
     tick_ns = draw.choice([1, 1, UNIT // 2, UNIT])
     epsilon_ns = draw.choice([0, 0, 1, 2, 3]) * max(
@@ -90,7 +92,9 @@ def run(seed: int, printed: Printed | None = None, messages: int = 0) -> Run:
     members = tuple(range(1, n + 1))
     for me in members:
         made.clocks[me] = clock_of(draw, epsilon_ns, tick_ns)
-        made.world.add(me, Delta(Setting(me=me, members=members, seed=me), options), made.clocks[me])
+        agent = Delta(Setting(me=me, members=members, seed=me), options)
+        adjust(agent)
+        made.world.add(me, agent, made.clocks[me])
     loss, again = draw.choice([0.0, 0.05, 0.2]), draw.choice([0.0, 0.2])
     slow, at_least = draw.choice([(0.1, 0.0), (0.4, 0.0), (0.3, 4.5)])
 
@@ -195,4 +199,15 @@ def test_order_deadline_and_the_exact_moment(first: int) -> None:
 def test_each_printed_rule_is_caught(printed: Printed) -> None:
     """Longer schedules of the same kind; where the printed rule fails, the repaired one does not."""
     seed = next(seed for seed in range(400) if out_of_order(run(seed, printed, 100).world.history()))
+    assert not out_of_order(run(seed, None, 100).world.history())
+
+
+def test_a_hold_that_is_too_short_is_caught() -> None:
+    """The O(N) tag rests on w > Δ/3; a scheme that holds nothing back breaks the order."""
+    hasty = Hold(DeltaOptions(delta_ns=1))
+
+    def adjust(agent: Delta) -> None:
+        agent.scheme = hasty
+
+    seed = next(seed for seed in range(400) if out_of_order(run(seed, None, 100, adjust).world.history()))
     assert not out_of_order(run(seed, None, 100).world.history())

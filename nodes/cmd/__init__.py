@@ -10,4 +10,5 @@ PROTOCOL = ProtocolSpec(
     options=CmdOptions,
     make=Cmd,
     properties=("CD-1", "CD-2", "CD-3"),
+    silence_ns=lambda options: int(options.retry_max_ns),
 )

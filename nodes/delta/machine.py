@@ -50,7 +50,7 @@ class Delta:
         self._me, self._members = setting.me, setting.members
         self._capacity = setting.buffer_pdus
         self._limit_ns = options.limit_ns  # Δ'
-        self._rules, self._scheme = rules_for(options), scheme_for(options)
+        self._rules, self.scheme = rules_for(options), scheme_for(options)
         self._cb: Tag = {k: {} for k in setting.members}  # CB_i
         self._deliv = dict.fromkeys(setting.members, 0)  # deliv_i; 0 is -∞, for every time stamp is at least 1
         self._last_ns = 0  # the largest time stamp sent or delivered (D-DC-2)
@@ -117,8 +117,8 @@ class Delta:
 
     def _stamped(self, ts: int, dest: tuple[int, ...], data: bytes, now_ns: int) -> DeltaData:
         for k, entries in self._cb.items():
-            self._cb[k] = self._scheme.bound(unexpired(entries, self._limit_ns, now_ns))  # S2, S3
-        tag = {k: self._scheme.attach(entries, self._me, k in dest) for k, entries in self._cb.items()}
+            self._cb[k] = self.scheme.bound(unexpired(entries, self._limit_ns, now_ns))  # S2, S3
+        tag = {k: self.scheme.attach(entries, self._me, k in dest) for k, entries in self._cb.items()}
         counts, cb = pack(tag, self._members)
         self._counts["tag_entries"] += len(cb)
         self._counts["tagged"] += 1
@@ -175,7 +175,7 @@ class Delta:
         mine = tag.get(self._me, {})
         waiting = _Waiting(
             self._rules.order(pdu.ts, pdu.src, self._arrivals), self._arrivals, pdu, tag, mine, now_ns,
-            self._rules.not_before(pdu.ts), self._scheme.not_before(pdu.ts, mine),
+            self._rules.not_before(pdu.ts), self.scheme.not_before(pdu.ts, mine),
         )  # fmt: skip
         insort(self._buffer, waiting)
         self._set_timers(waiting)
