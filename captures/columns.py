@@ -277,7 +277,7 @@ class _Batch:
         kind, frames, right = COMMON.field(name).type, self.frames, self.kind != _NO_PDU
         match name:
             case "file":
-                return named(np.zeros(self.rows.count, np.int16), pa.array([self.file]), -1)
+                return named(np.zeros(self.rows.count, np.int16), pa.array([self.file]), None)
             case "frame":
                 return pa.array(self.numbers)
             case "offset":
@@ -313,8 +313,9 @@ class _Batch:
         if not present.any():
             return nulls(self.rows.count, kind)
         occupied = occupied_rows(present)
-        rows = occupied.rows
-        return binary_array(self.read.data, kind, self.rows.count, occupied, start[rows], length[rows])
+        if occupied.validity is not None:
+            start, length = start[occupied.rows], length[occupied.rows]
+        return binary_array(self.read.data, kind, self.rows.count, occupied, start, length)
 
 
 def _claimed_types(read: Reader, frames: Frames, kinds: Offsets) -> Offsets:

@@ -79,7 +79,8 @@ def bitmap(present: Bools) -> Any:
 
 
 def _integers(data: Bytes8, rows: Rows, places: list[Place], kind: DataType) -> Array:
-    values = np.zeros(rows.count, dtype=kind.to_pandas_dtype())
+    # What stands in the rows without a value is nobody's business: not writing it saves most of this column's cost.
+    values = np.empty(rows.count, dtype=kind.to_pandas_dtype())
     for width, same in groupby(places, key=lambda place: place.kind):
         assert isinstance(width, UInt | SInt | Flags)
         where, start = _together(list(same))
@@ -159,21 +160,32 @@ def _target(lists: _Lists, place: Place) -> Offsets:
 
 def _records(data: Bytes8, rows: Rows, places: list[Place], kind: DataType) -> Array:
     lists = _lists(rows, places)
-    struct_type = kind.value_type
-    total = int(lists.offsets[-1])
-    children = [np.empty(total, dtype=field.type.to_pandas_dtype()) for field in struct_type]
-    if len({place.kind for place in places}) == 1:
-        where: list[tuple[Any, Offsets, Offsets]] = [(slice(None), lists.start, lists.count)]
+    fields = list(kind.value_type)
+    kinds = [place.kind for place in places if isinstance(place.kind, Records)]
+    if len(set(kinds)) == 1:
+        children = _record_columns(data, lists.start, lists.count, kinds[0], fields)
     else:
-        where = [(_target(lists, place), place.start, place.count) for place in places]
-    for place, (target, start, count) in zip(places, where, strict=False):
-        assert isinstance(place.kind, Records)
-        at = spread(start, count, sum(column.width for _, column in place.kind.columns))
-        for child, (_, column) in zip(children, place.kind.columns, strict=True):
-            child[target] = integers_at(data, at, column)
-            at += column.width
-    values = pa.StructArray.from_arrays([pa.array(child) for child in children], fields=list(struct_type))
-    return _list_array(kind, rows, places, lists.offsets, values)
+        children = [np.empty(int(lists.offsets[-1]), dtype=field.type.to_pandas_dtype()) for field in fields]
+        for place, records in zip(places, kinds, strict=True):
+            own = _record_columns(data, place.start, place.count, records, fields)
+            target = _target(lists, place)
+            for child, values in zip(children, own, strict=True):
+                child[target] = values
+    records_array = pa.StructArray.from_arrays([pa.array(child) for child in children], fields=fields)
+    return _list_array(kind, rows, places, lists.offsets, records_array)
+
+
+def _record_columns(data: Bytes8, start: Offsets, count: Offsets, kind: Records, fields: list[Any]) -> list[Numbers]:
+    """The records of all lists in a row, column by column: each record is read once and then cut."""
+    size = sum(column.width for _, column in kind.columns)
+    records = rows_at(data, spread(start, count, size), size)
+    found: list[Numbers] = []
+    place = 0
+    for (_, column), field in zip(kind.columns, fields, strict=True):
+        raw = records[:, place : place + column.width].view(f">u{column.width}")[:, 0]
+        found.append(raw.astype(field.type.to_pandas_dtype()))
+        place += column.width
+    return found
 
 
 def _members(data: Bytes8, rows: Rows, places: list[Place], kind: DataType) -> Array:
@@ -197,19 +209,24 @@ def _binary(data: Bytes8, rows: Rows, places: list[Place], kind: DataType) -> Ar
 
 
 def binary_array(data: Bytes8, kind: DataType, rows: int, occupied: Occupied, start: Offsets, count: Offsets) -> Array:
-    """data[start:start+count] in the occupied rows."""
-    offsets = list_offsets(rows, occupied.rows, count)
+    """data[start:start+count] in the occupied rows, where the starts are ascending."""
     size = int(count[0]) if len(count) else 0
     if size and (count == size).all():
         values = rows_at(data, start, size).reshape(-1)
-    else:
-        values = data[spread(start, count, 1)]
-    return pa.Array.from_buffers(kind, rows, [occupied.validity, pa.py_buffer(offsets), pa.py_buffer(values)])
+        full = len(count) == rows
+        offsets = np.arange(rows + 1, dtype=np.int32) * size if full else list_offsets(rows, occupied.rows, count)
+        return pa.Array.from_buffers(kind, rows, [occupied.validity, pa.py_buffer(offsets), pa.py_buffer(values)])
+    # The block as an array of strings of which every second is one of ours and the others are what lies between.
+    bounds = np.stack([start, start + count], axis=1).astype(np.int32).reshape(-1)
+    pieces = pa.Array.from_buffers(kind, max(0, len(bounds) - 1), [None, pa.py_buffer(bounds), pa.py_buffer(data)])
+    index = np.zeros(rows, dtype=np.int32)
+    index[occupied.rows] = np.arange(0, len(bounds), 2)
+    return pieces.take(pa.Array.from_buffers(pa.int32(), rows, [occupied.validity, pa.py_buffer(index)]))
 
 
 def occupied_rows(present: Bools) -> Occupied:
     """The rows where this holds."""
-    return Occupied(np.flatnonzero(present), bitmap(present))
+    return Occupied(np.flatnonzero(present), None if present.all() else bitmap(present))
 
 
 def _text(data: Bytes8, rows: Rows, places: list[Place], kind: DataType) -> Array:
@@ -250,6 +267,6 @@ def numbers(values: Numbers, kind: DataType, null: int | None = None) -> Array:
     return pa.Array.from_buffers(kind, len(narrow), [bitmap(present), pa.py_buffer(narrow)])
 
 
-def named(index: Numbers, names: Array, null: int) -> Array:
+def named(index: Numbers, names: Array, null: int | None) -> Array:
     """A column of names, as indices into a dictionary."""
     return pa.DictionaryArray.from_arrays(numbers(index, pa.int16(), null), names)
