@@ -39,6 +39,7 @@ class Control(Entity):
         self.view_timing = ViewTiming.of(options, self.timing, self.n, setting.slot_ns)
         self.quorum = 1 if self.printed.quorum else options.quorum or self.n // 2 + 1
         self._started = False
+        self._due: int | None = 0
 
     def _empty(self) -> None:
         super()._empty()
@@ -58,23 +59,28 @@ class Control(Entity):
     @property
     def deadline(self) -> int | None:
         """The earliest timer; before the start, at once."""
-        if not self._started:
-            return 0
-        timers = (super().deadline, self._watch_at, self._heartbeat_at, self._view_at, self._back_at)
-        return min([at for at in timers if at is not None], default=None)
+        return self._due
+
+    def _earliest(self) -> int | None:
+        due = super().deadline
+        for at in (self._watch_at, self._heartbeat_at, self._view_at, self._back_at):
+            if at is not None and (due is None or at < due):
+                due = at
+        return due
 
     def step(self, event: Input, now_ns: int) -> list[Output]:
         """Take one input."""
         self._now = now_ns
-        due = self.deadline
         if not self._started:
             self._started = True
             self._start()
-        elif due is not None and now_ns - due > self.view_timing.heartbeat:
+        elif self._due is not None and now_ns - self._due > self.view_timing.heartbeat:
             # I was the one that stood still: what I did not hear says nothing about the others.
             self._counters["awoke"] += 1
             self._hear_all()
-        return super().step(event, now_ns)
+        outputs = super().step(event, now_ns)
+        self._due = self._earliest()
+        return outputs
 
     @abstractmethod
     def _start(self) -> None:
@@ -161,9 +167,8 @@ class Control(Entity):
     # Receiving: X0, then what the PDU is
 
     def _sees_the_future(self, pdu: ClusterPdu, expected: Any) -> bool:
-        mine = self.incarnation << 1
         assert isinstance(pdu, ToPdu)
-        about_me = pdu.committed[self.index] >> 1 == mine >> 1
+        about_me = pdu.committed[self.index] == self.incarnation << 1
         return about_me and super()._sees_the_future(pdu, expected)
 
     def _dispatch(self, pdu: ClusterPdu) -> None:

@@ -223,16 +223,17 @@ class Joining(Stopping):
                 self._commit_join(self._joined, self.epoch)
 
     def _all_current(self, packs: dict[int, JoinBlock]) -> bool:
-        """Has everybody spoken, and nobody as the joiner it was before it became the member that others know?
+        """Has everybody spoken, and nobody before it committed an earlier join that others have committed?
 
-        A joiner that hears of a later view before it hears that it is in has spoken with the NXT of a joiner.
+        Whoever learns of that commit in the middle of this join may send before it enters the join again: for one
+        view it then has two NXT, and the one that it says as a member of the later committed view holds.
         """
-        wanted = active(self.v)
-        if not all(j in packs for j in wanted):
+        latest = tuple(map(max, self.committed, *[x.committed for x in self._rpacks.values()]))
+        if self.vm is not ViewMode.JOINING and self.committed != latest:
             return False
-        views = [self.committed, *[x.committed for x in self._rpacks.values()]]
         return all(
-            _is_member(packs[j]) or j == self.me or all(view[j - 1] != self.v[j - 1] for view in views) for j in wanted
+            j in packs and (j == self.me or latest[j - 1] != self.v[j - 1] or packs[j].committed == latest)
+            for j in active(self.v)
         )
 
     def _say_ack(self) -> None:
