@@ -229,3 +229,13 @@ def test_an_outsider_without_auth_succeeds() -> None:
     group.world.run()
     group.world.receive(1, data())
     assert group.holders(3, 1) == {1}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_a_node_that_is_not_in_the_list_is_nobody(what: str) -> None:
+    """The addresses of all are known beforehand (paper 003 §3.1), so even without a key there are outsiders."""
+    machine = Him(Setting(me=1, members=(1, 2, 3, 4, 5), seed=0), HimOptions())
+    machine.step(Received(data(2)), 0)
+    for src in (9, 1):
+        outputs = machine.step(Received(replace(FORGERIES[what], src=src)), 1)
+        assert outputs == [Log(NoteKind.REFUSED, src, 1, text="outsider")]

@@ -104,7 +104,8 @@ class Him:
     def _dispatch(self, pdu: HimPdu) -> None:
         handler = self._viewless.get(type(pdu))
         if handler is not None:
-            handler(pdu)
+            if self._membership.knows(pdu):
+                handler(pdu)
         elif self._membership.admits(pdu):
             self._handlers[type(pdu)](pdu)
 

@@ -99,6 +99,13 @@ class Membership:
             if self._repeats < _REPEATS - 1:  # the first DATA follows the VIEW itself
                 self._core.multicast(self._view_pdu(self._core.view, self._incarnations))
 
+    def knows(self, pdu: HimPdu) -> bool:
+        """Views are talked about with those that may belong to the group, and with nobody else."""
+        if pdu.src in self._core.setting.members and pdu.src != self._core.me:
+            return True
+        self._core.refuse("outsider", pdu)
+        return False
+
     def on_view(self, pdu: HimView) -> None:
         core, incarnations = self._core, dict(pdu.members)
         self._seen = max(self._seen, pdu.view)
@@ -147,8 +154,6 @@ class Membership:
     def on_join(self, pdu: HimJoin) -> None:
         if not self.joined:
             return None
-        if pdu.src not in self._core.setting.members:
-            return self._core.refuse("outsider", pdu)
         known = self._incarnations.get(pdu.src, 0)
         if pdu.incarnation < known:
             return self._core.refuse("old", pdu)
@@ -175,6 +180,8 @@ class Membership:
         if not self.joined:
             core.refuse("no view", pdu)
             return False
+        if not self.knows(pdu):
+            return False
         if pdu.view > core.view:
             self._early.append(pdu)
             if self._may_tell(pdu.src, "request"):
@@ -184,7 +191,7 @@ class Membership:
             core.refuse("wrong view", pdu)
             self._tell(pdu.src)
             return False
-        if pdu.src not in self._incarnations or pdu.src == core.me:
+        if pdu.src not in self._incarnations:
             core.refuse("outsider", pdu)
             return False
         self._heard_ns[pdu.src] = core.now_ns
