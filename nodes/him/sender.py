@@ -86,6 +86,7 @@ class Sender:
         return HimData(**head, hash=sending.held.hash, payload=sending.held.payload)
 
     def _next_round(self, sending: Sending) -> None:
+        self._stop_probing(sending)
         sending.round += 1
         self._core.counters["repeated_data"] += 1
         self._multicast(sending)
@@ -125,7 +126,9 @@ class Sender:
             node = core.rules.accused(named, reason, reporter, core.me)
             if node is None or node not in core.members:
                 continue
-            if node in sending.evidence and reason is not Reason.MISMATCH:
+            if reason is Reason.MISMATCH:
+                sending.evidence.discard(node)
+            elif node in sending.evidence:
                 continue
             reporters = sending.reports.setdefault(round_, {}).setdefault(node, set())
             if not reporters:
