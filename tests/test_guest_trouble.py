@@ -135,7 +135,7 @@ def test_node_that_cannot_start(tmp_path: Path) -> None:
     machine = code / "nodes/raw/machine.py"
     text = machine.read_text()
     broken = text.replace(
-        "        self._seq = 0\n", '        raise RuntimeError("this machine is broken on purpose")\n'
+        "        self._refused = 0\n", '        raise RuntimeError("this machine is broken on purpose")\n'
     )
     assert broken != text
     machine.write_text(broken)

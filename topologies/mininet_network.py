@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
+import socket
+import struct
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -29,6 +32,7 @@ _CLONE_NEWNET = 0x40000000
 MININET_VERSION: str = VERSION
 CHANNEL = "channel"  # the interface (an ifb) that is the one queue of a one_channel
 NETLINK_PERMANENT = 0x80
+_SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
 
 
 def enter_namespace(descriptor: int) -> None:
@@ -154,6 +158,16 @@ class _Topology(Topo):  # type: ignore[misc]
             )  # fmt: skip
 
 
+def _fill_in_checksums(interface: str) -> None:
+    """Have the kernel compute checksums before a packet leaves; a virtual device would leave them to nobody, and what
+    is captured, or put back by the injector, would carry half of one. (In the namespace of this thread.)"""
+    value = struct.pack("@II", _ETHTOOL_STXCSUM, 0)
+    room = ctypes.create_string_buffer(value, len(value))
+    request = struct.pack("@16sP8x", interface.encode(), ctypes.addressof(room))
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock:
+        fcntl.ioctl(sock.fileno(), _SIOCETHTOOL, request)
+
+
 def _write(path: str, value: str) -> None:
     Path(path).write_text(value)
 
@@ -269,6 +283,7 @@ class Network:
         with node.entered():
             self._silence(self.plan.ipv6, forwarding=name in self.plan.routers)
             for end in self.plan.interfaces(name):
+                _fill_in_checksums(end.interface)
                 if self.plan.ipv6:
                     conf = f"/proc/sys/net/ipv6/conf/{end.interface}/"
                     for key, value in {

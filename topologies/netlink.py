@@ -217,6 +217,6 @@ def add_source_filter(
 ) -> None:
     """Do `action` with packets that match the keys (and have the mark)."""
     netlink.tc(
-        "add-filter", "u32", interface, parent=parent, prio=priority, protocol=_ETH_P_ALL, keys=list(keys), action=action,
-        mark=mark,
+        "add-filter", "u32", interface, parent=parent, prio=priority, protocol=_ETH_P_ALL, keys=list(keys),
+        action=action, mark=mark,
     )  # fmt: skip

@@ -161,34 +161,11 @@ class _Injector:
 
     def _put(self, port: str, frame: bytes) -> None:
         with contextlib.suppress(OSError):  # a port that is down: the frame is lost there, as it would be without us
-            self._out[port].send(with_checksum(frame))
+            self._out[port].send(frame)
 
     def _hold(self, until_ns: int, port: str, frame: bytes) -> None:
         self._order += 1
         heapq.heappush(self._held, (until_ns, self._order, port, frame))
-
-
-def _words(data: bytes) -> int:
-    """The ones' complement sum of 16-bit words, folded."""
-    total = int.from_bytes(data + bytes(len(data) % 2), "big") % 0xFFFF  # 2^16 = 1 there: words simply add up
-    return total or (0xFFFF if any(data) else 0)
-
-
-def with_checksum(frame: bytes) -> bytes:
-    """The frame as a wire would carry it. Linux leaves the UDP checksum of a local packet to the device: the field
-    then holds the sum of the pseudo-header alone, which a receiver refuses once the packet went through a socket.
-    Any other value is the packet's own, right or wrong, and stays."""
-    ip = _ETHERNET_HEADER
-    if len(frame) < _UDP_OVER_IPV6 or frame[12:14] != b"\x86\xdd" or frame[ip + 6] != _UDP:
-        return frame
-    length = int.from_bytes(frame[ip + 44 : ip + 46], "big")
-    pseudo = frame[ip + 8 : ip + 40] + struct.pack("!II", length, _UDP)
-    at = ip + 46
-    if int.from_bytes(frame[at : at + 2], "big") != _words(pseudo) or len(frame) < ip + 40 + length:
-        return frame
-    datagram = frame[ip + 40 : at] + b"\0\0" + frame[at + 2 : ip + 40 + length]
-    check = 0xFFFF - _words(pseudo + datagram) or 0xFFFF
-    return frame[:at] + check.to_bytes(2, "big") + frame[at + 2 :]
 
 
 def pdu_of_frame(frame: bytes) -> Pdu | None:

@@ -57,7 +57,7 @@ def carry_out(run_dir: Path) -> None:
     """Do the whole run; its findings, or why it failed, go to logs/agent.json."""
     findings: dict[str, Any] = {"kernel": platform.release()}
     try:
-        scenario = load(run_dir / "scenario.toml")
+        scenario = load(run_dir / "scenario.toml", resolved=True)
         _Run(scenario, run_dir, findings).all()
     except (processes.NodeFailed, RunFailed) as error:
         findings["failed"] = str(error)

@@ -10,6 +10,9 @@ from nodes.wire.note import NoteKind
 from nodes.wire.raw import RawData
 
 
+_INCARNATION_SHIFT = 20
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawOptions:
     """raw has no options."""
@@ -20,7 +23,7 @@ class Raw:
 
     def __init__(self, setting: Setting, options: RawOptions) -> None:
         self._me = setting.me
-        self._seq = 0
+        self._seq = (setting.incarnation - 1) << _INCARNATION_SHIFT  # numbers are used once, also over restarts
         self._refused = 0
         self.deadline: int | None = None
 
