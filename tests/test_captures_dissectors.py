@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scapy.config import conf
 
 from captures import samples
 from captures.dissectors.lua import lua_source, write_lua
-from captures.dissectors.packets import CorruptPdu, Ether, Raw, TuttiPdu, packet_class, read_packets, values_of
+from captures.dissectors.packets import CorruptPdu, Ether, Raw, TuttiPdu, conf, packet_class, read_packets, values_of
 from captures.unwrap import ETHERNET, LINUX_SLL2
 from nodes.wire import ETHERTYPE, PduType, WireError, all_pdu_types, decode_untrusted, encode
 from tests.agreement import columns_agree, mend, rows_of, scapy_agrees, tshark_agrees, tshark_json

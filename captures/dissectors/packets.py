@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+from scapy.config import conf
 from scapy.fields import BitField, ByteField, Field, FlagsField, ShortField, StrField, XIntField, XShortField
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6  # noqa: F401  (binds UDP to IPv6)
@@ -30,7 +31,7 @@ from nodes.wire import CHECK_MODULUS, ETHERTYPE, HEADER, MAGIC, UDP_PORT, VERSIO
 from nodes.wire import Field as TableField
 from nodes.wire.table import Bytes, Count, Exactly, Flags, Members, Of, Records, SInt, SumOf, UInt, Vector
 
-__all__ = ["CorruptPdu", "Ether", "Raw", "TuttiPdu", "packet_class", "read_packets", "values_of", "why_corrupt"]
+__all__ = ["CorruptPdu", "Ether", "Raw", "TuttiPdu", "conf", "packet_class", "read_packets", "values_of", "why_corrupt"]
 
 _LETTERS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _BY_TYPE, _BY_PROTO = (Ether,), (CookedLinux, CookedLinuxV2)
