@@ -265,6 +265,16 @@ def test_skew_that_epsilon_does_not_cover_drops_messages_that_came_in_time() -> 
         assert script.run().deliveries(3) == delivered
 
 
+def test_epsilon_counts_in_whole_ticks() -> None:
+    """Clocks that are half a unit apart and tick in units show differences of a whole one: ε must cover that."""
+    behind: Clock = lambda now: (now - UNIT // 2) // UNIT * UNIT  # noqa: E731
+    for epsilon, delivered in ((0.5, []), (1, [("m", at(5.3))])):
+        options = replace(DELTA_5, epsilon_ns=round(epsilon * UNIT))
+        script = Script(options, {(b"m", 3): 4.9}, {1: behind, 3: ticks(1)})
+        script.send(0.4, 1, (3,), b"m")
+        assert script.run().deliveries(3) == delivered
+
+
 def agent(buffer_pdus: int = 1024) -> Delta:
     return Delta(Setting(me=1, members=(1, 2, 3), seed=0, buffer_pdus=buffer_pdus), DELTA_5)
 
