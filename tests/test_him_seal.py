@@ -111,10 +111,11 @@ def test_key_file_is_read_if_nobody_else_can(tmp_path: Path) -> None:
         with pytest.raises(PermissionError, match="chmod 600"):
             PROTOCOL.make(setting, chosen)
     file.chmod(0o600)
-    assert key_of(b"", chosen) == KEY
-    assert key_of(b"given", chosen) == b"given"
-    assert key_of(b"", options(HMAC, key="in the scenario")) == b"in the scenario"
-    assert key_of(b"", SLOW) == b""
+    assert key_of(1, b"", chosen) == KEY
+    assert key_of(1, b"given", chosen) == b"given"
+    assert key_of(1, b"", options(HMAC, key="in the scenario")) == b"in the scenario"
+    assert key_of(1, b"", SLOW) == b""
+    assert key_of(1, b"", options(chosen, outsider=2)) == KEY != key_of(2, b"", options(chosen, outsider=2))
     PROTOCOL.make(setting, chosen)
     file.write_bytes(b"short")
     with pytest.raises(ValueError, match="at least 16 bytes"):

@@ -12,7 +12,7 @@ from nodes.machine import ProtocolSpec, Setting
 
 def make(setting: Setting, options: HimOptions) -> Him:
     """A node with the group's key, if there is one."""
-    return Him(replace(setting, key=key_of(setting.key, options)), options)
+    return Him(replace(setting, key=key_of(setting.me, setting.key, options)), options)
 
 
 def silence_ns(options: HimOptions) -> int:

@@ -24,8 +24,9 @@ def read_key(path: Path) -> bytes:
     return key
 
 
-def key_of(given: bytes, options: HimOptions) -> bytes:
+def key_of(node: int, given: bytes, options: HimOptions) -> bytes:
     """The key that was given to the node, else the file's, else the one that stands in the scenario for all to see."""
-    if options.auth == "none" or given:
+    if options.auth == "none":
         return given
-    return read_key(Path(options.key_file)) if options.key_file else options.key.encode()
+    key = given or (read_key(Path(options.key_file)) if options.key_file else options.key.encode())
+    return b"not " + key if node == options.outsider else key

@@ -45,6 +45,7 @@ class HimOptions:
     auth: Literal["none", "hmac"] = "none"
     key_file: str = ""  # with the group's key, readable by its owner alone
     key: str = ""  # for experiments: it stands in the scenario and in the run's records
+    outsider: int = 0  # for experiments: this node has another key, as somebody from outside would
 
     def __post_init__(self) -> None:
         if not (self.neighbours >= 1 and self.q >= 1 and self.rtry >= 1 and self.fanout >= 1):
