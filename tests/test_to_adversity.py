@@ -68,11 +68,11 @@ def schedule(seed: int, options: ToOptions | None = None, kinds: str = "cfklpd")
     """One random run, until all is calm; kinds: crash, freeze, cut (k), partition, deaf. Whether it became calm."""
     chance = random.Random(seed)
     n = 3 + seed % 3
-    world = Restless(n, options or ToOptions(silence=20), seed)
+    world = Restless(n, options or ToOptions(silence=chance.choice((12, 20))), seed)
     trouble = Trouble(world, chance)
     world.channel(SLOT, trouble.loss)
     stop, begin = world.stop_time(), world.now
-    length = chance.choice((2, 4)) * stop
+    length = chance.choice((1, 2)) * stop
     for _ in range(chance.randrange(4, 10 * n)):
         src = chance.randrange(1, n + 1)
         world.at(begin + chance.randrange(2 * length), lambda src=src: world.say(src))  # type: ignore[misc]

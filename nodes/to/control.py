@@ -39,6 +39,7 @@ class Control(Entity):
         self.view_timing = ViewTiming.of(options, self.timing, self.n, setting.slot_ns)
         self.quorum = 1 if self.printed.quorum else options.quorum or self.n // 2 + 1
         self._started = False
+        self._failed_joins = 0  # since I was last a member
         self._due: int | None = 0
 
     def _empty(self) -> None:
@@ -278,11 +279,12 @@ class Control(Entity):
     def _leave(self, why: str) -> None:
         """Forget everything but the application's requests; come back as the next incarnation."""
         self._counters["left"] += 1
+        self._failed_joins = self._failed_joins + 1 if self.vm is ViewMode.JOINING else 0  # do not ask at every moment
         self._note(NoteKind.LEFT, text=why)
         self._empty()
         self.vm = ViewMode.LEFT  # without a NOTE: the next one belongs to the next life
         self._heartbeat_at = self._watch_at = None
-        self._back_at = self._next_repetition()
+        self._back_at = self._now + (self._next_repetition() - self._now << min(self._failed_joins, 6))
 
     @abstractmethod
     def _come_back(self) -> None:

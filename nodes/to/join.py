@@ -228,6 +228,8 @@ class Joining(Stopping):
         Whoever learns of that commit in the middle of this join may send before it enters the join again: for one
         view it then has two NXT, and the one that it says as a member of the later committed view holds.
         """
+        if self.printed.flush:
+            return all(j in packs for j in active(self.v))
         latest = tuple(map(max, self.committed, *[x.committed for x in self._rpacks.values()]))
         if self.vm is not ViewMode.JOINING and self.committed != latest:
             return False
@@ -253,7 +255,7 @@ class Joining(Stopping):
         if joiner:
             self.epoch = epoch
         else:
-            self._flush(record)
+            self._flush(record, came)
         for k in range(self.n):
             if k in came:
                 log.treq[k], log.preq[k] = record.nxt[k], record.nxtp[k]
@@ -290,14 +292,18 @@ class Joining(Stopping):
         if self.vm is ViewMode.NORMAL and self.mode is Mode.DATA:
             self._progress()
 
-    def _flush(self, record: JoinRecord) -> None:
-        """§3.3 (4): a member delivers what lies before the points, which all members have."""
+    def _flush(self, record: JoinRecord, came: list[int]) -> None:
+        """§3.3 (4): a member delivers what lies before the points, which all members have.
+
+        So does what is left of the earlier lives of those who come, since its stop was agreed.
+        """
         log = self.log
         accepted = set(map(id, log.rrl))
         before: list[DataBlock] = []
         after: list[DataBlock] = []
         for p in log.all():
-            (before if self.printed.flush or p.tseq < record.nxt[p.src - 1] else after).append(p)
+            earlier = p.tseq < record.nxt[p.src - 1] or p.src - 1 in came
+            (before if earlier or self.printed.flush else after).append(p)
         for p in before:
             if id(p) in accepted:
                 self._note(NoteKind.PREACKED, p.src, self._id(p), text="join")
@@ -309,7 +315,7 @@ class Joining(Stopping):
 
     def _learn(self, x: ToPdu) -> None:
         record = self._joined
-        if record is None:
+        if record is None or (self.printed.flush and self.vm is not ViewMode.JOINING):
             return
         whom = [self.index] if self.vm is ViewMode.JOINING else range(self.n)
         for k in whom:
