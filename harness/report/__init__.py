@@ -98,4 +98,4 @@ def _older(where: RunDir) -> bool:
     """Was the run, or were the rules of judging it, changed since the report was made?"""
     made = where.report.stat().st_mtime_ns
     sources = [where.scenario, where.manifest, where.verdict, *where.captures.glob("*.pcap")]
-    return any(path.stat().st_mtime_ns > made for path in sources if path.is_file())
+    return any(path.stat().st_mtime_ns >= made for path in sources if path.is_file())

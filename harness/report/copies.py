@@ -6,6 +6,7 @@ from which it would have taken the time that is usual on this way.
 
 from __future__ import annotations
 
+import bisect
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -57,6 +58,7 @@ class Network:
     addresses: Mapping[bytes, int]  # IPv6, of UDP
     has_channel: bool
     captured: frozenset[str]  # "n1", "r2": the places with a capture
+    starts_ns: Mapping[int, Sequence[int]]  # when the processes of each node began, ascending
 
 
 def sendings(frames: Sequence[Seen], network: Network) -> list[Sending]:
@@ -82,7 +84,7 @@ def sendings(frames: Sequence[Seen], network: Network) -> list[Sending]:
     for key in out:
         found += _of_key(out[key], between.get(key, []), came.get(key, {}), _receivers(key, network), usual, end_ns)
     found.sort(key=lambda one: (one.first.what.time_ns, one.first.what.src, one.first.what.frame))
-    _tie(found)
+    _tie(found, network)
     return found
 
 
@@ -182,11 +184,12 @@ def match(sent: Sequence[int], came: Sequence[int], usual: int) -> list[tuple[in
     return found
 
 
-def _tie(found: list[Sending]) -> None:
-    """Say of each PDU that carries a message again which sending it repeats."""
-    first: dict[tuple[str, int, int, bytes], int] = {}
+def _tie(found: list[Sending], network: Network) -> None:
+    """Say of each PDU that carries a message again which sending it repeats. A new process may count from 1 again."""
+    first: dict[tuple[str, int, int, bytes, int], int] = {}
     for index, sending in enumerate(found):
         what = sending.first.what
         if what.about and payload_column(what.title) is not None:
-            original = first.setdefault((what.title, what.about, what.seq, sending.first.to), index)
+            life = bisect.bisect(network.starts_ns.get(what.src, ()), what.time_ns)
+            original = first.setdefault((what.title, what.about, what.seq, sending.first.to, life), index)
             sending.original = original if original != index else None

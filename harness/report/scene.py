@@ -64,7 +64,11 @@ def network_of(scenario: Scenario, history: History, captures: Path) -> Network:
         ipaddress.IPv6Address(plan.address(host)).packed: int(host[1:]) for host in plan.hosts if plan.ipv6
     }  # fmt: skip
     captured = frozenset(path.stem for path in capture_files(captures))
-    return Network(history.nodes, addresses, plan.channel is not None, captured)
+    starts: dict[int, list[int]] = {node: [] for node in history.nodes}
+    for event in history.events:
+        if event.kind is NoteKind.READY:
+            starts.setdefault(event.node, []).append(event.time_ns)
+    return Network(history.nodes, addresses, plan.channel is not None, captured, starts)
 
 
 def origin_of(history: History) -> int:

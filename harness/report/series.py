@@ -16,6 +16,8 @@ from nodes.wire import WireError, decode_untrusted
 from nodes.wire.note import NoteKind
 from nodes.wire.st import DataBlock
 
+_CLOCK_NOISE_MS = 0.005  # between reading a clock and the frame that tells it
+
 Steps = list[tuple[int, float]]  # (ns, value from then on)
 
 
@@ -68,7 +70,8 @@ def _clock(events: Iterable[Event]) -> Series:
     for event in events:
         if event.node:
             recorder.put(event.node, event.time_ns, (event.local_ns - event.time_ns) / 1e6)
-    if len({value for steps in recorder.nodes.values() for _, value in steps}) < 2:
+    errors = [value for steps in recorder.nodes.values() for _, value in steps]
+    if not errors or max(errors) - min(errors) < _CLOCK_NOISE_MS:
         recorder.nodes.clear()  # all clocks are right, or wrong in the same way, for ever
     else:
         last = max((event.time_ns for event in events), default=0)

@@ -66,5 +66,5 @@ tutti.showTime = (ns, step = 1) => {
   const digits = Math.max(0, Math.min(6, 6 - Math.floor(Math.log10(Math.max(1, step)) + 1e-9)));
   return (ns / 1e6).toFixed(digits).replace("-0 ", "0 ").replace("-", "−") + " ms";
 };
-tutti.showSpan = (ns) => ns >= 9.995e8 ? `${(ns / 1e9).toPrecision(3)} s` : ns >= 9.995e5 ? `${(ns / 1e6).toPrecision(3)} ms`
+tutti.showSpan = (ns) => ns === 0 ? "0" : ns >= 9.995e8 ? `${(ns / 1e9).toPrecision(3)} s` : ns >= 9.995e5 ? `${(ns / 1e6).toPrecision(3)} ms`
   : `${(ns / 1e3).toPrecision(3)} µs`;

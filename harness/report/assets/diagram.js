@@ -65,8 +65,8 @@ tutti.Diagram = class {
       arrivals: fig.scatter({ source: s.arrivals, x: f("x"), y: f("y"), size: 4.5, marker: "circle", fill_color: f("c"), line_color: null }),
       sends: fig.scatter({ source: s.sends, x: f("x"), y: f("y"), size: f("s"), marker: f("m"), fill_color: f("f"), line_color: f("c"), line_width: 1.5 }),
       notes: fig.scatter({ source: s.notes, x: f("x"), y: f("y"), size: f("s"), marker: f("m"), fill_color: f("f"), line_color: f("c"), line_width: 1.4 }),
-      lost: fig.scatter({ source: s.lost, x: f("x"), y: f("y"), size: f("s"), marker: "x", line_width: 2.8 }),
       words: fig.text({ source: s.words, x: f("x"), y: f("y"), text: f("w"), text_color: f("c"), text_font_size: "10.5px", x_offset: 5, y_offset: 0, text_baseline: "middle", background_fill_alpha: .72, padding: 1 }),
+      lost: fig.scatter({ source: s.lost, x: f("x"), y: f("y"), size: f("s"), marker: "x", line_width: 2.8 }),
       foldWords: fig.text({ source: s.foldWords, x: f("x"), y: f("y"), text: f("w"), text_font_size: "10px", text_align: "center", text_baseline: "bottom" }),
       bandWords: fig.text({ source: s.bandWords, x: f("x"), y: f("y"), text: f("w"), text_font_size: "10.5px", x_offset: 4, y_offset: 2, text_baseline: "top" }),
       chosen: fig.scatter({ source: s.chosen, x: f("x"), y: f("y"), size: 21, marker: "circle", fill_color: null, line_width: 2.4 }),
@@ -178,26 +178,30 @@ tutti.Diagram = class {
 
   drawBands(start, end) {
     const { model, s } = this, k = tutti.colours(), bands = { l: [], r: [], b: [], t: [], c: [], a: [] }, words = { x: [], y: [], w: [] };
-    let lastWord = -Infinity, level = 0;
+    const taken = new Map(), instants = new Map();  // node -> where the last words end, and how many follow one another
     for (const band of model.about.bands) {
       if (model.axis.mode === "causal") break;
       const left = model.axis.place(band.begin), instant = band.end === band.begin;
       const right = instant ? left : band.end === null ? Math.max(end, this.whole[1]) : model.axis.place(band.end);
       if (right < start - this.pixel || left > end) continue;
-      for (const node of band.nodes) {
-        if (!(model.row[node] >= 0)) continue;
-        const y = this.y(node);
-        bands.l.push(instant ? left - 1.5 * this.pixel : left); bands.r.push(instant ? left + 1.5 * this.pixel : right);
-        bands.b.push(y - .3); bands.t.push(y + .58); bands.c.push(k.fault); bands.a.push(instant ? .75 : .2);
-        this.marks.push({ what: "band", band, x: Math.max(left, start), x1: right, y: y + .14 });
+      const nodes = band.nodes.filter((node) => model.row[node] >= 0), at = Math.max(left, start);
+      for (const node of nodes) {
+        const y = this.y(node), low = instant && !this.detailed ? y + .5 : y - .3;
+        bands.l.push(instant ? left - 1.2 * this.pixel : left); bands.r.push(instant ? left + 1.2 * this.pixel : right);
+        bands.b.push(low); bands.t.push(y + .58); bands.c.push(k.fault); bands.a.push(instant ? .75 : .2);
+        this.marks.push({ what: "band", band, x: at, x1: right, y: y + .14 });
       }
-      const at = Math.max(left, start), nodes = band.nodes.filter((node) => model.row[node] >= 0);
-      if (nodes.length && (at - lastWord > 150 * this.pixel || (level = (level + 1) % 3))) {
-        if (at - lastWord > 150 * this.pixel) level = 0;
-        const text = band.text.length > 44 ? band.text.slice(0, 43) + "…" : band.text;
-        words.x.push(at); words.y.push(Math.max(...nodes.map((node) => this.y(node))) + .57 - .1 * level); words.w.push("⚡ " + text);
-        lastWord = at;
-      }
+      if (!nodes.length) continue;
+      const node = nodes.reduce((top, one) => this.y(one) > this.y(top) ? one : top);
+      const text = "⚡ " + (band.text.length > 44 ? band.text.slice(0, 43) + "…" : band.text), row = taken.get(node) ?? [], last = instants.get(node);
+      if (instant && last && at - last.x < 190 * this.pixel) { last.count++; words.w[last.word] = `${last.text} … ${last.count}×`; continue; }
+      let level = 0;
+      while (level < 3 && (row[level] ?? -Infinity) > at) level++;
+      if (level === 3) continue;
+      row[level] = at + (text.length * 6 + 40) * this.pixel;
+      taken.set(node, row);
+      if (instant) instants.set(node, { x: at, word: words.w.length, text, count: 1 });
+      words.x.push(at); words.y.push(this.y(node) + .57 - .1 * level); words.w.push(text);
     }
     this.put('bands', bands); this.put('bandWords', words);
   }
@@ -270,8 +274,8 @@ tutti.Diagram = class {
       drawn.x.push(x); drawn.y.push(y); drawn.m.push(shape); drawn.c.push(colour); drawn.f.push(filled ? colour : k.paper); drawn.s.push(size);
       this.marks.push({ what: "note", index: i, x, y });
       if (kind === 7) { this.name(delivered, node, x, y, model.message(notes.about[i], notes.seq[i]), colour, words); continue; }
-      const label = kind === 9 ? "ALARM " + said : kind === 8 ? "view " + said.replace(/^peers /, "").split(";")[0]
-        : kind === 16 || kind === 17 ? said.replace(/^peers [^;]*; /, "") : "";
+      const label = kind === 9 ? "ALARM " + said.replace(/^peers /, "") : kind === 8 ? `view of ${(said.match(/^peers ([^;]*)/)?.[1] ?? "").split(" ").filter(Boolean).length}`
+        : kind === 16 || kind === 17 ? said.split("; ").at(-1) : "";
       if (!label) continue;
       const shown = label.length > 46 ? label.slice(0, 45) + "…" : label;
       if (x - (labelled.get(node) ?? -Infinity) > 40 * this.pixel) {

@@ -87,18 +87,28 @@ tutti.Model = class {
     const frame = (k) => k < s.count ? s.frame[k] : k < s.count + c.count ? c.frame[k - s.count] : n.frame[k - s.count - c.count];
     const keys = Uint32Array.from({ length: total }, (_, k) => k);
     keys.sort((a, b) => time(a) - time(b) || frame(a) - frame(b) || a - b);
-    const last = new Float64Array(this.lane.length);
-    for (const k of keys) {
-      if (k < s.count) this.sx[k] = last[s.node[k]] += 1;
+    const last = new Float64Array(this.lane.length), sent = new Uint8Array(s.count);
+    const node = (k) => k < s.count ? s.node[k] : k < s.count + c.count ? c.to[k - s.count] : n.node[k - s.count - c.count];
+    const put = (k) => {
+      if (k < s.count) { this.sx[k] = last[s.node[k]] += 1; sent[k] = 1; }
       else if (k < s.count + c.count) {
-        const j = k - s.count, to = c.to[j], after = this.sx[c.of[j]] + 1;
-        if (c.frame[j]) this.cx[j] = last[to] = Math.max(last[to] + .5, after);
-        else this.cx[j] = after;
-      } else {
-        const i = k - s.count - c.count, before = n.node[i];
-        this.nx[i] = last[before] += .25;
+        const j = k - s.count;
+        this.cx[j] = last[c.to[j]] = Math.max(last[c.to[j]] + .5, this.sx[c.of[j]] + 1);
+      } else this.nx[k - s.count - c.count] = last[node(k)] += .25;
+    };
+    const waits = (k) => k >= s.count && k < s.count + c.count && !sent[c.of[k - s.count]];
+    // Of what happens at one time, a node's events stay in its order, and an arrival waits for its sending.
+    for (let from = 0, to; from < total; from = to) {
+      for (to = from + 1; to < total && time(keys[to]) === time(keys[from]);) to++;
+      let rest = Array.from(keys.subarray(from, to)).filter((k) => !(k >= s.count && k < s.count + c.count && !c.frame[k - s.count]));
+      while (rest.length) {
+        const blocked = new Set(), later = [];
+        for (const k of rest) if (blocked.has(node(k)) || waits(k)) { blocked.add(node(k)); later.push(k); } else put(k);
+        if (later.length === rest.length) { later.forEach(put); break; }
+        rest = later;
       }
     }
+    for (let j = 0; j < c.count; j++) if (!c.frame[j]) this.cx[j] = this.sx[c.of[j]] + 1;
   }
 
   applyFilter() {
