@@ -112,10 +112,10 @@ def test_time_out_follows_the_round_trips() -> None:
     trips = RoundTrips(200 * MS, 20 * MS, 1000 * MS)
     assert trips.timeout_ns(2) == 200 * MS
     trips.measured(2, 40 * MS)
-    assert trips.timeout_ns(2) == 40 * MS + 4 * 20 * MS
+    assert trips.timeout_ns(2) == (40 * MS + 4 * 20 * MS) * 5 // 4
     for _ in range(100):
         trips.measured(2, 40 * MS)
-    assert trips.timeout_ns(2) == 50 * MS, "a constant round trip leaves a quarter of it"
+    assert trips.timeout_ns(2) == 50 * MS * 5 // 4, "a constant round trip leaves a quarter of it"
     for _ in range(100):
         trips.measured(2, 1 * MS)
     assert trips.timeout_ns(2) == 20 * MS, "not below the minimum"

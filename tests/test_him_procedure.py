@@ -368,6 +368,21 @@ def test_data_whose_hash_is_wrong_is_not_taken() -> None:
     assert not group.violations("HI-1", "HI-4")
 
 
+# Time-outs that nothing was lost for
+
+
+@pytest.mark.parametrize("jitter_us", [100, 300, 900])
+def test_jitter_is_no_loss(jitter_us: int) -> None:
+    """A question often overtakes its DATA, and round trips vary; still hardly anything is asked or sent twice."""
+    group = Group(5, HimOptions(), one_way_ns=MS, jitter_ns=jitter_us * 1000, seed=9)
+    for step in range(100):
+        for number in (1, 3):
+            group.world.at(group.world.now + step * 20 * MS, lambda number=number: group.submit(number))  # type: ignore[misc]
+    group.world.run()
+    assert group.sent()["DATA"] <= 202
+    assert group.packets() <= 200 * packets(5) * 1.02
+
+
 # D-HI-18: everybody complains
 
 
@@ -418,7 +433,7 @@ def test_slow_line_behind_a_fast_neighbour() -> None:
         assert ("late report" in {text for text, _ in group.alarms(1)}) == (pace == "own")
         assert ("HI-1" in group.violations()) == (pace == "own")
         # 19 times: the minimum, or the time-out of a round trip of 300 ms
-        assert known == 380 * MS if pace == "own" else 19 * 300 * MS < known < 19 * 500 * MS
+        assert known == 380 * MS if pace == "own" else 19 * 300 * MS < known < 19 * 600 * MS
 
 
 def test_pace_arrives_after_n_messages() -> None:

@@ -43,12 +43,14 @@ class RoundTrips:
         if peer not in self._smoothed:
             return self._initial_ns
         srtt, rttvar = self._smoothed[peer]
-        # Where nothing varies RTTVAR decays to nothing, and an answer would race with its own time-out.
-        return min(max(srtt + max(4 * rttvar, srtt // 4), self._min_ns), self._max_ns)
+        # Where nothing varies RTTVAR decays to nothing, and an answer would race with its own time-out. The other
+        # quarter is for an answerer that waits for a DATA that was overtaken (tester.py).
+        return min(max((srtt + max(4 * rttvar, srtt // 4)) * 5 // 4, self._min_ns), self._max_ns)
 
     def variation_ns(self) -> int:
-        """How much later than another sent with it a packet may come: the largest 4 RTTVAR that was measured."""
-        return max((4 * rttvar for _, rttvar in self._smoothed.values()), default=0)
+        """How much later than another sent with it a packet may come: the largest 4 RTTVAR that was measured, and
+        before anything was, as long as is bearable."""
+        return max((4 * rttvar for _, rttvar in self._smoothed.values()), default=self._initial_ns)
 
     def slowest_ns(self, peers: tuple[int, ...]) -> int:
         """The largest time-out among these; the initial one if there are none."""
