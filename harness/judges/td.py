@@ -52,7 +52,7 @@ def _lay(facts: Facts) -> _Line:
         return _Line(np.zeros(0, np.int64), [])
     line = logs[max(trusted, key=lambda life: len(logs[life.index])).index]
     laid: list[_Laid] = []
-    for life in sorted(lives, key=lambda life: (not life.first, life.index)):
+    for life in sorted(lives, key=lambda life: (0 if life.first else life.views[0].time_ns, life.index)):
         log = logs[life.index]
         start = 0 if life.first else _join_point(line, log)
         if start is None:

@@ -314,6 +314,8 @@ class Joining(Stopping):
     # X0.3 and D1
 
     def _learn(self, x: ToPdu) -> None:
+        if self.vm is not ViewMode.JOINING:
+            self._learn_stop(x)
         record = self._joined
         if record is None or (self.printed.flush and self.vm is not ViewMode.JOINING):
             return

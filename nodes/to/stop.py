@@ -17,7 +17,7 @@ from nodes.to.control import Control
 from nodes.to.views import View, ViewMode, active
 from nodes.wire.note import NoteKind
 from nodes.wire.st import RESP
-from nodes.wire.to import StopBlock, ToStop, ToStopAck, ToStopPack
+from nodes.wire.to import StopBlock, ToPdu, ToStop, ToStopAck, ToStopPack
 
 Vector = tuple[int, ...]
 
@@ -185,18 +185,27 @@ class Stopping(Control):
     def _commit_stop(self, voters: list[int]) -> None:
         star = self._sacks[self.me]
         for k, code in enumerate(self.v):
-            if code & 1:
-                if any(self._sacks[j][k] != star[k] for j in voters):
-                    self._note(NoteKind.ALARM, peers=(k + 1,), text="one view, two REQ*")
-                if code != self.committed[k] and code >> 1 == self.committed[k] >> 1 and not self.printed.star:
-                    self._delete_from(k, star[k])
-        self.committed = tuple([v if v & 1 else c for v, c in zip(self.v, self.committed, strict=True)])
-        self._low = {key: low for key, low in self._low.items() if key[1] >= self.committed[key[0]] >> 1}
+            if code & 1 and any(self._sacks[j][k] != star[k] for j in voters):
+                self._note(NoteKind.ALARM, peers=(k + 1,), text="one view, two REQ*")
+        self._commit_stopped([k for k, code in enumerate(self.v) if code & 1 and code != self.committed[k]], star)
+        self._end_stop_round(star)
+
+    def _commit_stopped(self, whom: list[int], star: Vector) -> None:
+        """§3.2 (4), (5). Of an incarnation that was never committed there is nothing to delete."""
+        committed = list(self.committed)
+        for k in whom:
+            if self.v[k] >> 1 == committed[k] >> 1 and not self.printed.star:
+                self._delete_from(k, star[k])
+            committed[k] = self.v[k]
+        self.committed = tuple(committed)
+        self._low = {key: low for key, low in self._low.items() if key[1] >= committed[key[0]] >> 1}
+        self._install("stop")
+
+    def _end_stop_round(self, star: Vector) -> None:
         self._stopped = StopRecord(self.v, self._packs[self.me], star)
         self._joined = None
         self._view_at = None
         self._enter_view_mode(ViewMode.NORMAL)
-        self._install("stop")
         self._hear_all()
         if self.mode is Mode.PAKWAIT and self.round is not None and self._reported_c is not None:
             number, c = self._reported_c
@@ -210,6 +219,28 @@ class Stopping(Control):
         else:
             self._advance()
             self._finish_if_complete()
+
+    def _learn_stop(self, x: ToPdu) -> None:
+        """A stop that is committed anywhere is committed here: whoever did had my STOP_ACK, hence the same REQ*.
+
+        Otherwise who suspects one more in between waits for ever for a view that the others have left behind.
+        """
+        if x.committed == self.committed or x.committed[x.src - 1] != x.v[x.src - 1]:
+            return
+        learnt = [
+            k
+            for k, (mine, theirs) in enumerate(zip(self.committed, x.committed, strict=True))
+            if theirs == mine | 1 != mine and self.v[k] == theirs and (k, mine >> 1) in self._low
+        ]
+        if not learnt:
+            return
+        star = [self._low.get((k, code >> 1), 1) for k, code in enumerate(self.v)]
+        self._commit_stopped(learnt, tuple(star))
+        if self.vm is ViewMode.STOPPING:
+            if all(v == c for v, c in zip(self.v, self.committed, strict=True) if v & 1):
+                self._end_stop_round(tuple(star))
+            else:
+                self._advance_stop()
 
     def _delete_from(self, k: int, star: int) -> None:
         """§3.2 (4): of a stopped entity nothing is kept that one of us lacks."""
