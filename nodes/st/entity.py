@@ -202,12 +202,13 @@ class Entity(DataTransfer):
         current, log = self.round, self.log
         if self.mode is not Mode.RECOV or current is None:
             return
-        for j in self.members:
+        sources = self._sources_to_complete()
+        for j in sources:
             first, end, held = log.preq[j - 1], current.acks[j].d[log.slot], log.held[j - 1]
             if end - first > len(held) or any(number not in held for number in range(first, end)):
                 return
         log.rrl = deque(sort_rear(log.rrl, self._rules.order(self.n, current.arrivals)))
-        for j in self.members:
+        for j in sources:
             end_of = current.acks[j]
             log.treq[j - 1] = end_of.tseq
             log.preq[j - 1] = end_of.d[log.slot]
@@ -221,6 +222,10 @@ class Entity(DataTransfer):
         self._resent.clear()
         self._kick(self.timing.kick)
         self._replay = True
+
+    def _sources_to_complete(self) -> list[int]:
+        """Of whom everything must be there before the round ends."""
+        return sorted(self.members)
 
     def _repeat_round(self) -> None:
         """E6: T_r."""

@@ -255,6 +255,10 @@ class Stopping(Control):
 
     # L: recovery rounds among the members of a view
 
+    def _sources_to_complete(self) -> list[int]:
+        """Of a stopped entity nothing more can come, and what I reported of it stays what I have (D-TO-2)."""
+        return [j for j in sorted(self.members) if not self.v[j - 1] & 1]
+
     def _fix_line(self, current: Round) -> bool:
         """The line is fixed once, by whoever has all snapshots outside a stop round, and adopted by the others."""
         if current.c is None and current.acks:
