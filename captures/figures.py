@@ -76,14 +76,14 @@ def draw(picture: Picture) -> dict[str, bytes]:
         "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "path.simplify": True,
     }  # fmt: skip
     with rc_context(settings):
-        figure = Figure(figsize=(max(6.4, 4.2 * len(picture.panels)), 4.4), layout="constrained")
+        figure = Figure(figsize=(4.4 * len(picture.panels) + 3.2, 4.4), layout="constrained")
         axes = figure.subplots(1, len(picture.panels), sharey=True, squeeze=False)[0]
         for place, panel in zip(axes, picture.panels, strict=True):
             _panel(place, picture, panel)
         axes[0].set_ylabel(picture.y_label)
         if picture.title:
             figure.suptitle(picture.title)
-        _legend(figure, axes)
+        _legend(figure, axes, picture)
         files = {"csv": numbers(picture).encode()}
         for ending, metadata in (("svg", {"Date": None, "Creator": None}), ("png", {"Software": None})):
             stream = io.BytesIO()
@@ -126,13 +126,18 @@ def _ticks(axes: Any, xs: Sequence[float]) -> None:
         axes.minorticks_off()
 
 
-def _legend(figure: Any, axes: Sequence[Any]) -> None:
-    """Each label once, beside the panels."""
+def _legend(figure: Any, axes: Sequence[Any], picture: Picture) -> None:
+    """Each label once, beside the panels: what is measured, each with its formulas."""
+    rank = {curve.label: curve.colour for panel in picture.panels for curve in panel.curves}
     found: dict[str, Any] = {}
     for place in axes:
         for handle, label in zip(*place.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=3, fontsize=8)
+    measured = {curve.label for panel in picture.panels for curve in panel.curves if curve.style == "measured"}
+    labels = sorted(found, key=lambda label: (rank[label], label not in measured))
+    handles = [found[label] for label in labels]
+    if len(labels) > 1:
+        figure.legend(handles, labels, loc="outside right center", fontsize=8, handlelength=2.6)
 
 
 def numbers(picture: Picture) -> str:

@@ -48,6 +48,8 @@ from captures.split import Range, ranges
 
 pa: Any = pyarrow
 SPLIT_BYTES = 256 << 20
+TASKS = 32  # as many as there should be, if that makes them neither tiny nor huge
+TASK_BYTES = (1 << 20, 64 << 20)
 PDUS_BY_TYPE = [
     ("file", pa.string()), ("type", pa.string()), ("direction", pa.string()), ("error", pa.string()),
     ("frames", pa.int64()), ("bytes", pa.int64()),
@@ -59,11 +61,19 @@ _SIMPLE: dict[Any, DataType] = {
 
 
 @dataclass(frozen=True)
-class FileRange(InputPartition):
-    """What one task reads."""
+class FileRange:
+    """A part of a file."""
 
     path: str
     range: Range
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class FileRanges(InputPartition):
+    """What one task reads: a task costs ten milliseconds, so small files are read together."""
+
+    parts: tuple[FileRange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,33 +138,68 @@ class PcapSourceReader(DataSourceReader):
         options = self.options
         files = captures_at(options.path)
         if options.table == "audit":
-            return [FileRange(file, Range(0, None, None)) for file in files]
-        names = schema_of(options.columns).names
-        numbered = options.aggregate is None and "frame" in names
-        return [
-            FileRange(file, part) for file in files for part in ranges(file, options.split_bytes, numbered=numbered)
-        ]
+            parts = [FileRange(file, Range(0, None, None), _size(file)) for file in files]
+        else:
+            names = schema_of(options.columns).names
+            numbered = options.aggregate is None and "frame" in names
+            parts = [
+                FileRange(file, part, (_size(file) if part.stop is None else part.stop) - part.start)
+                for file in files
+                for part in ranges(file, options.split_bytes, numbered=numbered)
+            ]
+        return together(parts, options.split_bytes)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        assert isinstance(partition, FileRange)
+        assert isinstance(partition, FileRanges)
+        if self.options.table == "frames" and self.options.aggregate is None:
+            for part in partition.parts:
+                yield from self._read(part)
+            return
+        # A row or ten for each file: one batch.
+        batches = [batch for part in partition.parts for batch in self._read(part)]
+        yield from pa.Table.from_batches(batches).combine_chunks().to_batches() if batches else ()
+
+    def _read(self, one: FileRange) -> Iterator[Any]:
         options = self.options
         if options.table == "audit":
-            yield from (spark_batch(batch) for batch in audit_table([audit(partition.path)]).to_batches())
+            yield from (spark_batch(batch) for batch in audit_table([audit(one.path)]).to_batches())
             return
-        found = Audit(partition.path)
-        part = partition.range
+        found = Audit(one.path)
+        part = one.range
         where = {"start": part.start, "stop": part.stop, "first_frame": part.first_frame or 1, "audit": found}
         if options.aggregate == "pdus_by_type":
-            yield pdus_by_type(partition.path, options.types, where)
+            yield pdus_by_type(one.path, options.types, where)
         else:
-            batches = read_frames(partition.path, options.columns, types=options.types, **where)  # type: ignore[arg-type]
+            batches = read_frames(one.path, options.columns, types=options.types, **where)  # type: ignore[arg-type]
             for batch in batches:
                 yield spark_batch(batch)
         for finding in found.findings:
             if finding.kind == MISPLACED:
-                raise RuntimeError(
-                    f"{partition.path}: {finding.reason}; read it with frame among the columns, or unsplit"
-                )
+                raise RuntimeError(f"{one.path}: {finding.reason}; read it with frame among the columns, or unsplit")
+
+
+def _size(file: str) -> int:
+    try:
+        return Path(file).stat().st_size
+    except OSError:
+        return 0
+
+
+def together(parts: list[FileRange], most: int) -> list[InputPartition]:
+    """Neighbouring parts in tasks of about equal size: many enough for all cores, large enough to pay."""
+    enough = min(max(sum(part.bytes for part in parts) // TASKS, TASK_BYTES[0]), TASK_BYTES[1], most)
+    found: list[InputPartition] = []
+    gathered: list[FileRange] = []
+    size = 0
+    for part in parts:
+        gathered.append(part)
+        size += part.bytes
+        if size >= enough:
+            found.append(FileRanges(tuple(gathered)))
+            gathered, size = [], 0
+    if gathered:
+        found.append(FileRanges(tuple(gathered)))
+    return found
 
 
 def captures_at(path: str) -> list[str]:

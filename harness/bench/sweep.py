@@ -1,0 +1,264 @@
+"""What a sweep costs beside its guests: a second core, the scheduler, and Spark where it aggregates.
+
+Aggregation is measured on the captures of many runs, made by linking those of one run many times, marginally: the time
+for all of them less the time for a few, so that the start of Spark is apart. The decoder's own speed is that of one
+process on one core for the same columns of the same files.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from captures.run_history import capture_files
+from captures.spark_source import pdus_by_type
+from harness.scenario import dump, load
+from harness.scenario.find import find
+from harness.sweep import tables
+from harness.sweep.pool import cores, run_local
+from harness.sweep.task import Record, Task, carry_out
+
+FIRST = 24  # byte offset of the first record of a pcap
+FEW_RUNS = 50  # whose time is taken off
+
+
+@dataclass(frozen=True, slots=True)
+class RunsPerHour:
+    """The same runs, one and two at a time."""
+
+    one_at_a_time: float
+    two_at_a_time: float
+
+    @property
+    def gain(self) -> float:
+        return self.two_at_a_time / self.one_at_a_time
+
+    def __str__(self) -> str:
+        return (
+            f"runs per hour: {self.one_at_a_time:.0f} one at a time, {self.two_at_a_time:.0f} two at a time: "
+            f"{self.gain:.2f} times (at least 1.8)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """What an empty run costs, one at a time."""
+
+    processes_ms: float
+    spark_ms: float
+
+    def __str__(self) -> str:
+        return (
+            f"scheduler: {self.processes_ms:.1f} ms per empty run here, {self.spark_ms:.1f} ms on Spark (below 50 ms)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """Frames per second: the decoder alone, one process, and Spark per core, marginally."""
+
+    runs: int
+    frames: int
+    decoder_per_s: float
+    spark_per_s_and_core: float
+    spark_start_s: float
+    workers_peak_mb: float
+
+    @property
+    def share(self) -> float:
+        """Of the decoder's speed."""
+        return self.spark_per_s_and_core / self.decoder_per_s
+
+    @property
+    def crossover_frames(self) -> float | None:
+        """From so many on Spark on this machine is faster than one process; None: never."""
+        spark = self.spark_per_s_and_core * cores()
+        return None if spark <= self.decoder_per_s else self.spark_start_s / (1 / self.decoder_per_s - 1 / spark)
+
+    def __str__(self) -> str:
+        crossover = self.crossover_frames
+        return (
+            f"aggregation of {self.frames:,} frames of {self.runs} runs: decoder {self.decoder_per_s / 1e6:.2f}, Spark "
+            f"{self.spark_per_s_and_core / 1e6:.2f} million per second and core: {self.share:.2f} (at least 0.5); "
+            f"start {self.spark_start_s:.1f} s; a Python worker takes up to {self.workers_peak_mb:.0f} MB; "
+            + ("never faster here" if crossover is None else f"faster from {crossover / 1e6:.0f} million frames")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Summaries:
+    """Rows of the table of values from which Spark summarises faster than one process."""
+
+    rows: int
+    here_s: float
+    spark_s: float
+    spark_start_s: float
+
+    @property
+    def crossover_rows(self) -> float | None:
+        here, there = self.here_s / self.rows, self.spark_s / self.rows
+        return None if there >= here else self.spark_start_s / (here - there)
+
+    def __str__(self) -> str:
+        crossover = self.crossover_rows
+        return (
+            f"summary of {self.rows:,} values: {self.here_s:.2f} s here, {self.spark_s:.2f} s on Spark after "
+            f"{self.spark_start_s:.1f} s of start: "
+            + ("never faster here" if crossover is None else f"faster from {crossover:,.0f} rows")
+        )
+
+
+def bench_sweep(runs: int = 12, captures_of: int = 1000) -> list[Any]:
+    """All of it; Spark is started once."""
+    with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
+        base = Path(directory)
+        per_hour = runs_per_hour(runs)
+        here_ms = empty_runs(lambda tasks: list(run_local(tasks, 1, _empty)), 100)
+        begin = time.perf_counter()
+        session = _session()
+        try:
+            session.range(1).count()
+            start_s = time.perf_counter() - begin
+            there_ms = empty_runs(lambda tasks: list(_spark_runs(session, tasks)), 60)
+            summaries = summary_times(session, start_s)
+            aggregated = aggregation(session, base, captures_of, start_s)
+        finally:
+            session.stop()
+    return [per_hour, Scheduler(here_ms, there_ms), aggregated, summaries]
+
+
+def _session() -> Any:
+    from captures.spark_session import spark_session
+
+    return spark_session(f"local[{cores()}]", "bench", {"spark.driver.memory": "2g"})
+
+
+def _empty(task: Task) -> tuple[Record, bytes]:
+    return {"outcome": "pass"}, b""
+
+
+def _spark_runs(session: Any, tasks: list[Task]) -> Any:
+    from harness.sweep.cluster import run_on
+
+    return run_on(session, tasks, 1, _empty)
+
+
+def empty_runs(carry: Callable[[list[Task]], Any], count: int) -> float:
+    """Milliseconds per run that does nothing."""
+    carry([Task("warm", "")])
+    begin = time.perf_counter()
+    carry([Task(str(number), "") for number in range(count)])
+    return (time.perf_counter() - begin) / count * 1000
+
+
+def runs_per_hour(runs: int) -> RunsPerHour:
+    """A scenario as sweeps have them, one and two at a time, in turns so that a busy machine hits both."""
+    texts = [dump(load(find("st/loss"), settings=["workload.rounds=20"], seed=seed)) for seed in range(1, runs + 1)]
+    took = {1: 0.0, 2: 0.0}
+    carry_out(Task("warm", texts[0]))
+    half = max(2, runs // 2)
+    for part in (texts[:half], texts[half:]):
+        for jobs in took:
+            begin = time.perf_counter()
+            for _, record, _ in run_local([Task(str(number), text) for number, text in enumerate(part)], jobs):
+                if record["outcome"] == "failed":
+                    raise AssertionError(f"a run of the benchmark failed: {record['reason']}")
+            took[jobs] += time.perf_counter() - begin
+    return RunsPerHour(*(runs / took[jobs] * 3600 for jobs in (1, 2)))
+
+
+def aggregation(session: Any, base: Path, runs: int, start_s: float) -> Aggregation:
+    """Frames by type over the captures of so many runs."""
+    single = base / "one"
+    single.mkdir()
+    _captured(single)
+    files = capture_files(single / "captures")
+    for name, count in (("few", FEW_RUNS), ("all", runs)):
+        for number in range(count):
+            target = base / name / f"r{number}" / "captures"
+            target.mkdir(parents=True)
+            for file in files:
+                os.link(file, target / file.name)
+    frames = _here(files)
+    repeat = 5
+    begin = time.perf_counter()
+    for _ in range(repeat):
+        _here(files)
+    decoder = frames * repeat / (time.perf_counter() - begin)
+    _there(session, base / "few")  # the source's own start
+    few_s, few = _there(session, base / "few")
+    all_s, found = _there(session, base / "all")
+    if (few, found) != (frames * FEW_RUNS, frames * runs):
+        raise AssertionError(f"Spark counted {found:,} frames, there are {frames * runs:,}")
+    marginal = (found - few) / (all_s - few_s) / cores()
+    return Aggregation(runs, found, decoder, marginal, start_s, _workers_peak_mb())
+
+
+def _captured(out: Path) -> None:
+    from harness import rundir
+    from harness.engines.outcome import EngineOptions
+    from harness.runner import run
+
+    scenario = load(find("delta/fig-4"), settings=["workload.for=400ms"], seed=1)
+    where = rundir.create("bench", 1, out / "run")
+    run(scenario, where, EngineOptions(), lambda now: None)
+    shutil.move(where.captures, out / "captures")
+
+
+def _here(files: list[Path]) -> int:
+    found = 0
+    for file in files:
+        batch = pdus_by_type(str(file), None, {"start": FIRST, "stop": None})
+        found += sum(batch.column("frames").to_pylist())
+    return found
+
+
+def _there(session: Any, directory: Path) -> tuple[float, int]:
+    from pyspark.sql import functions as f
+
+    begin = time.perf_counter()
+    frames = session.read.format("pcap").option("aggregate", "pdus_by_type").load(f"{directory}/*/captures")
+    per_run = frames.withColumn("run", f.regexp_extract("file", r"/(r\d+)/captures/", 1)).groupBy("run", "type")
+    (row,) = per_run.agg(f.sum("frames").alias("frames")).agg(f.sum("frames")).collect()
+    return time.perf_counter() - begin, int(row[0])
+
+
+def _workers_peak_mb() -> float:
+    """The most that any Python process of Spark below this one has taken."""
+    peak = 0
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes()
+                lines = (entry / "status").read_text().splitlines()
+            except OSError:
+                continue
+            if b"pyspark" in words and b"python" in words and b"java" not in words:
+                taken = next((line for line in lines if line.startswith("VmHWM")), "VmHWM: 0 kB")
+                peak = max(peak, int(taken.split()[1]))
+    return peak / 1024
+
+
+def summary_times(session: Any, start_s: float, points: int = 500, seeds: int = 40) -> Summaries:
+    """Values of many points summarised here and there."""
+    rows = [
+        {"point": point, "metric": "m", "seed": seed, "run": str(seed), "value": float(seed % 7), "trials": None}
+        for point in range(points) for seed in range(seeds)
+    ]  # fmt: skip
+    values = tables.table(rows, tables.VALUES)
+    begin = time.perf_counter()
+    here = tables.summarised(values)
+    here_s = time.perf_counter() - begin
+    tables.summarised_by(session, values.slice(0, seeds))
+    begin = time.perf_counter()
+    there = tables.summarised_by(session, values)
+    spark_s = time.perf_counter() - begin
+    if not here.equals(there):
+        raise AssertionError("Spark summarised otherwise")
+    return Summaries(len(rows), here_s, spark_s, start_s)
