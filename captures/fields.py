@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from captures.check import BEYOND, MISFIT
+from captures.counts import counts_of
 from captures.gather import Bools, Numbers, Offsets, Reader, integers_at, spread
 from nodes.wire import HEADER, Field, PduType, Proto, all_pdu_types
 from nodes.wire.table import (
@@ -34,7 +35,6 @@ from nodes.wire.table import (
     Flags,
     Kind,
     Members,
-    Of,
     Payload,
     Records,
     SInt,
@@ -249,21 +249,8 @@ def _shape(row: PduType) -> _Shape:
             least += field.kind.width
         elif isinstance(field.kind, Bytes):
             least += field.kind.size
-    return _Shape(least, _counted(row))
-
-
-def _counted(row: PduType) -> frozenset[str]:
-    names: set[str] = set()
-    for field in row.fields:
-        kind = field.kind
-        if isinstance(kind, Members):
-            names.add(kind.size)
-        elif isinstance(kind, Vector | Records):
-            if isinstance(kind.count, Of):
-                names.update(kind.count.names)
-            elif isinstance(kind.count, SumOf):
-                names.add(kind.count.name)
-    return frozenset(names)
+    counts = counts_of(row)
+    return _Shape(least, counts.factors | counts.sums | counts.sizes)
 
 
 def _count(count: Count, values: Mapping[str, Offsets], rows: int) -> Offsets:

@@ -11,10 +11,11 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
+from captures.counts import counts_of
 from captures.unwrap import ETHERNET, LINUX_SLL2
 from captures.walk import RECORD_HEADER, Order
 from nodes.wire import ETHERTYPE, UDP_PORT, Pdu, PduType, encode
-from nodes.wire.table import Bytes, Flags, Members, Of, Proto, Records, SInt, SumOf, UInt, Vector
+from nodes.wire.table import Bytes, Flags, Members, Proto, Records, SInt, UInt, Vector
 
 LITTLE_NS = Order("<", 1_000_000_000)
 _MAC = bytes.fromhex("020000000001")
@@ -33,7 +34,8 @@ def random_pdu(
     """A PDU of this type. Vectors have up to `most` elements, sets come from up to 5 * `most` entities.
 
     With `cluster`, every field `n` has that value, as in all PDUs of one run."""
-    counts, sizes = _counts(row)
+    known = counts_of(row)
+    counts, sizes = known.factors | known.sums, known.sizes
     values: dict[str, Any] = {"src": rng.randint(0, 0xFFFF)}
     for field in row.fields:
         kind = field.kind
@@ -63,22 +65,6 @@ def random_pdu(
             text = row.proto is Proto.NOTE
             values[field.name] = "".join(rng.choices(_LETTERS, k=length)).encode() if text else rng.randbytes(length)
     return row.cls(**values)
-
-
-def _counts(row: PduType) -> tuple[set[str], set[str]]:
-    """Fields that say how many elements others have, and those that say only of how many entities a set is."""
-    counts: set[str] = set()
-    sizes: set[str] = set()
-    for field in row.fields:
-        kind = field.kind
-        if isinstance(kind, Members):
-            sizes.add(kind.size)
-        elif isinstance(kind, Vector | Records):
-            if isinstance(kind.count, Of):
-                counts.update(kind.count.names)
-            elif isinstance(kind.count, SumOf):
-                counts.add(kind.count.name)
-    return counts, sizes - counts
 
 
 def _integer(kind: UInt | SInt | Flags, rng: random.Random, limit: int | None = None) -> int:

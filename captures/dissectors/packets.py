@@ -27,6 +27,7 @@ from scapy.layers.l2 import CookedLinux, CookedLinuxV2, Ether
 from scapy.packet import Packet, Raw, bind_bottom_up, bind_top_down
 from scapy.utils import PcapReader
 
+from captures.counts import counts_of
 from nodes.wire import CHECK_MODULUS, ETHERTYPE, HEADER, MAGIC, UDP_PORT, VERSION, PduType, all_pdu_types, pdu_type
 from nodes.wire import Field as TableField
 from nodes.wire.table import Bytes, Count, Exactly, Flags, Members, Of, Records, SInt, SumOf, UInt, Vector
@@ -184,17 +185,6 @@ def _fitting(packet: Packet, name: str) -> int:
     return greatest
 
 
-@cache
-def _count_names(row: PduType) -> frozenset[str]:
-    names: set[str] = set()
-    for field in row.fields:
-        if isinstance(field.kind, Members):
-            names.add(field.kind.size)
-        elif isinstance(field.kind, Vector | Records) and isinstance(field.kind.count, Of):
-            names.update(field.kind.count.names)
-    return frozenset(names)
-
-
 # Packets.
 
 
@@ -287,7 +277,7 @@ def _why_misfit(row: PduType, data: bytes) -> str:
             size = kind.width
         elif isinstance(kind, Vector):
             size = kind.element.width * kind.count(known)
-            if field.name in _summed(row):
+            if field.name in counts_of(row).sums:
                 known[field.name] = struct.iter_unpack("!" + _letter(kind.element), data[place : place + size])
                 known[field.name] = [number for (number,) in known[field.name]]
         elif isinstance(kind, Records):
@@ -306,21 +296,13 @@ def _why_misfit(row: PduType, data: bytes) -> str:
     return f"{row.name} has {len(data) - place} bytes too many" if place < len(data) else ""
 
 
-@cache
-def _summed(row: PduType) -> frozenset[str]:
-    kinds = (field.kind for field in row.fields)
-    return frozenset(
-        kind.count.name for kind in kinds if isinstance(kind, Vector | Records) and isinstance(kind.count, SumOf)
-    )
-
-
 # From the table.
 
 
 def _scapy_field(row: PduType, field: TableField) -> Field:
     kind = field.kind
     if isinstance(kind, UInt | SInt):
-        counted = field.name in _count_names(row)
+        counted = field.name in counts_of(row).factors | counts_of(row).sizes
         return Number(field.name, kind, (lambda packet: _fitting(packet, field.name)) if counted else None)
     if isinstance(kind, Flags):
         return FlagsField(field.name, 0, 8 * kind.width, list(kind.names))
