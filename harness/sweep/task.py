@@ -66,14 +66,25 @@ def record_of(result: Result, captures: Path) -> Record:
     measured = {name: metric.measure(result.history) for name, metric in METRICS.items()}
     return {
         "outcome": str(result.outcome.value),
-        "reason": "; ".join(f"{one.verdict.property}: {one.verdict.sentence}" for one in bad)
-        or "; ".join(result.history.holes),
+        "reason": "; ".join([*_words(result), *([] if bad else result.history.holes)]),
         "violated": [one.verdict.property for one in bad]
         + [one.expect.metric for one in result.metrics if one.outcome is Outcome.FAIL],
         "properties": {one.verdict.property: str(one.verdict.outcome.value) for one in result.properties},
         "metrics": {name: value for name, value in sorted(measured.items()) if value is not None},
         "pdus": pdus(captures),
     }
+
+
+def _words(result: Result) -> list[str]:
+    """What is not as expected."""
+    properties = [
+        f"{one.verdict.property}: {one.verdict.sentence}" for one in result.properties if one.outcome is Outcome.FAIL
+    ]
+    return properties + [
+        f"{one.expect.metric} is {one.value:.6g}"
+        for one in result.metrics
+        if one.outcome is Outcome.FAIL and one.value is not None
+    ]
 
 
 def pdus(captures: Path) -> list[tuple[Any, ...]]:
