@@ -32,17 +32,20 @@ def main(run_dir: Path) -> None:
     victim = (run_dir / "victim").read_text()  # a directory of the test that anybody may write to
     outside = "/run/tutti/outside"
     above = str(Path(victim).parent)
-    attempts = {
+
+    def remounted() -> None:
+        _mount("", "/", "", _MS_REMOUNT, None)
+        Path(victim, "b").write_text("x")
+
+    def mounted(target: str, source: str, name: str) -> None:
+        _mount("none", target, "hostfs", 0, source)
+        Path(target, name).write_text("x")
+
+    attempts: dict[str, Callable[[], object]] = {
         "through the root": lambda: Path(victim, "a").write_text("x"),
-        "after a remount": lambda: (_mount("", "/", "", _MS_REMOUNT, None), Path(victim, "b").write_text("x")),
-        "through a mount of its own": lambda: (
-            _mount("none", outside, "hostfs", 0, victim),
-            Path(outside, "c").write_text("x"),
-        ),
-        "above the run directory": lambda: (
-            _mount("none", outside + "2", "hostfs", 0, above),
-            Path(outside + "2", "d").write_text("x"),
-        ),
+        "after a remount": remounted,
+        "through a mount of its own": lambda: mounted(outside, victim, "c"),
+        "above the run directory": lambda: mounted(outside + "2", above, "d"),
         "by unlinking": lambda: Path(victim, "precious").unlink(),
     }
     said = [_attempt(what, action) for what, action in attempts.items()]

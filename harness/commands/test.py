@@ -1,4 +1,4 @@
-"""`tutti test`: tutti's own tests, with the Python that tutti runs in."""
+"""`tutti test`: tutti's own tests, with the Python that tutti runs in; all of them on all cores, a selection on one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _NO_TESTS = 5  # pytest found nothing to run: the selection was wrong
+_ALL = ["-n", "auto", "--dist", "worksteal"]
 
 
 def test_command(arguments: argparse.Namespace) -> int:
     """Run pytest; 1 if a test fails, 64 if the selection selects nothing."""
-    status = subprocess.run([sys.executable, "-m", "pytest", *arguments.arguments], cwd=ROOT, check=False).returncode
+    words = arguments.arguments or _ALL
+    status = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, check=False).returncode
     if status in (4, _NO_TESTS):
         return 64
     return 1 if status else 0

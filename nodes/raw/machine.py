@@ -9,7 +9,6 @@ from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
 from nodes.wire.note import NoteKind
 from nodes.wire.raw import RawData
 
-
 _INCARNATION_SHIFT = 20
 
 
