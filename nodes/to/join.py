@@ -295,14 +295,16 @@ class Joining(Stopping):
     def _flush(self, record: JoinRecord, came: list[int]) -> None:
         """§3.3 (4): a member delivers what lies before the points, which all members have.
 
-        So does what is left of the earlier lives of those who come, since its stop was agreed.
+        So does what is left of those who have stopped, and of the earlier lives of those who come: the members agreed
+        on it in a stop round, and the joiner will never have it.
         """
         log = self.log
         accepted = set(map(id, log.rrl))
         before: list[DataBlock] = []
         after: list[DataBlock] = []
         for p in log.all():
-            earlier = p.tseq < record.nxt[p.src - 1] or p.src - 1 in came
+            past = p.src - 1 in came or record.v[p.src - 1] & 1
+            earlier = past or p.tseq < record.nxt[p.src - 1]
             (before if earlier or self.printed.flush else after).append(p)
         for p in before:
             if id(p) in accepted:
