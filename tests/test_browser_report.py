@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from captures.history import Event
 from captures.samples import random_pdu
 from harness.bench.browser import Browser, missing
 from harness.bench.report import measure_page, synthetic_run
@@ -21,9 +22,10 @@ from harness.report.pair import write_pair
 from harness.report.wiretable import described
 from harness.scenario.find import find
 from nodes.wire import Proto, all_pdu_types, encode
+from nodes.wire.note import NoteKind
 from nodes.wire.table import Bytes, Flags, Members, Payload, Records
 from tests import guests
-from tests.reported import broadcast, data, evil_run, write_run
+from tests.reported import START, US, broadcast, data, evil_run, write_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing())]
 
@@ -103,6 +105,33 @@ def test_the_report_of_every_protocol_opens(scenario: str, browser: Browser, tmp
         " return model.cx.every((x, j) => x > model.sx[model.copies.of[j]]); })()"
     )
     assert browser.errors == []
+
+
+def test_a_run_without_any_pdu_opens(browser: Browser, tmp_path: Path) -> None:
+    show(browser, write_report(write_run(tmp_path, [])))
+    assert browser.run(f"{EXPLORER}.model.sends.count") == 0
+    for key in "+cn0c/":
+        browser.press(key)
+    assert browser.errors == []
+
+
+def test_a_clock_that_is_wrong_and_a_damaged_frame_are_shown(browser: Browser, tmp_path: Path) -> None:
+    wrong = Event(START + 400 * US, 2, NoteKind.DELIVERED, 1, 1, local_ns=START + 3_400 * US)
+    run = write_run(tmp_path, broadcast(data(1, 1), 100), [wrong])
+    capture = run / "captures/n3.pcap"
+    whole = capture.read_bytes()
+    place = whole.rindex(b"hello")
+    capture.write_bytes(whole[:place] + b"Hello" + whole[place + 5 :])
+    show(browser, write_report(run))
+    browser.run(f"{EXPLORER}.diagram.setRange(0, .55)")  # at the end of the run the clock is right again
+    settle(browser)
+    labels = browser.run(f"[...{EXPLORER}.diagram.labels.values()]")
+    assert "n2\n+3.00 ms" in labels and "n1" in labels
+    assert browser.run(f"{EXPLORER}.diagram.marks.filter(({{ what }}) => what === 'damaged').length") == 1
+    assert browser.run(f"{EXPLORER}.model.lostCopies") == 1  # what is damaged has not arrived
+    browser.point(*place_of(browser, "damaged"))
+    settle(browser)
+    assert "a damaged frame: n3.pcap #" in text_of(browser, "tip")
 
 
 def test_an_unknown_run_says_why(browser: Browser, tmp_path: Path) -> None:
@@ -251,6 +280,13 @@ def test_dark_mode_and_paper(browser: Browser, small: Path) -> None:
     settle(browser)
     assert browser.run("document.documentElement.dataset.look") == "dark"
     assert browser.run(fill) != light
+    corner = f"[...{EXPLORER}.diagram.view.canvas_view.primary.canvas.getContext('2d').getImageData(9, 9, 1, 1).data]"
+    # Paper is light, and does not wait for the next frame: what promises do at once must be enough.
+    on_paper = browser.run(
+        "(async () => { dispatchEvent(new Event('beforeprint')); for (let i = 0; i < 300; i++) await null;"
+        f" const found = {corner}; dispatchEvent(new Event('afterprint')); return found; }})()"
+    )
+    assert min(on_paper[:3]) > 240
     printed = browser.print()
     assert printed.startswith(b"%PDF") and b"/MediaBox [0 0 842" in printed.replace(b"841.91998", b"842")
     browser.dark(False)

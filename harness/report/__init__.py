@@ -42,7 +42,7 @@ def render(where: RunDir, result: Result) -> str:
     body = "".join(
         (
             verdict.section(result),
-            f"<h2>What happened</h2>{explorer('columns', 'space-time diagram')}{keys()}",
+            f"<h2 class=happened>What happened</h2>{explorer('columns', 'space-time diagram')}{keys()}",
             asked.section(scene, scenario, result.history, manifest),
             _replay(manifest),
             '<details class="screen"><summary>the scenario, with all its defaults</summary>'

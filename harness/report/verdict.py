@@ -71,7 +71,7 @@ def _excerpt(verdict: Verdict, number: int, *, is_open: bool) -> str:
     rows = [[*line, *[""] * (width - len(line))] for line in lines]
     return (
         f'<p class="screen"><button type="button" data-failure="{number}">show it in the diagram</button></p>'
-        f"<details{' open' if is_open else ''}><summary>the {len(rows)} events that show it</summary>"
+        f"<details class=paper{' open' if is_open else ''}><summary>the {len(rows)} events that show it</summary>"
         f"{table((), rows, classes='excerpt')}</details>"
     )
 

@@ -1,6 +1,12 @@
 // The space-time diagram, drawn by Bokeh. Of what lies in the visible stretch everything is drawn when it can be told
 // apart; when it cannot, every event still counts in a bar of its node and its type. Nothing is ever left out.
 "use strict";
+// Paper does not wait for the next frame: Bokeh's own promises are let run, then everything is painted at once.
+tutti.paintForPaper = async (views) => {
+  if (!tutti.look.printing()) return;
+  for (let turn = 0; turn < 100; turn++) await null;
+  for (const view of views()) view?.paint();
+};
 tutti.MOST_EDGES = 2600;  // as many copies are drawn one by one
 tutti.Diagram = class {
   constructor(model, target, { height, onSelect, onView } = {}) {
@@ -31,7 +37,7 @@ tutti.Diagram = class {
     this.tools = { pan, box };
     const fig = this.fig = new Bokeh.Plotting.Figure({
       x_range: this.range, y_range: this.rows, tools: [pan, wheel, box], toolbar_location: null, sizing_mode: "stretch_width",
-      height: this.heightFor(model.shownNodes.length), min_border_left: 62, min_border_right: 14, output_backend: "canvas",
+      height: this.heightFor(model.shownNodes.length), min_border_left: 84, min_border_right: 14, output_backend: "canvas",
     });
     fig.toolbar.active_scroll = wheel; fig.toolbar.active_drag = pan;
     this.ticker = new Bokeh.FixedTicker({ ticks: [] });
@@ -73,7 +79,7 @@ tutti.Diagram = class {
       cursor: fig.segment({ source: s.cursor, x0: f("x0"), x1: f("x1"), y0: f("y0"), y1: f("y1"), line_width: 2, line_dash: "6 3" }),
     };
     this.range.change.connect(() => this.schedule());
-    tutti.look.listen(() => { this.paint(); this.update(); });
+    tutti.look.listen(() => { this.paint(); this.update(); tutti.paintForPaper(() => [this.view]); });
     this.paint();
   }
 
@@ -158,9 +164,12 @@ tutti.Diagram = class {
     this.ticker.ticks = ticks.map(([place]) => place);
     this.fig.xaxis.major_label_overrides = new Map(ticks);
     const labels = new Map();
-    model.shownNodes.forEach((node) => labels.set(this.y(node), `n${node}`));
+    model.shownNodes.forEach((node) => {
+      const skew = model.skewAt(node, end);
+      labels.set(this.y(node), `n${node}` + (Math.abs(skew) < 5e3 ? "" : `\n${skew > 0 ? "+" : "−"}${tutti.showSpan(Math.abs(skew))}`));
+    });
     this.laneTicker.ticks = [...labels.keys()];
-    this.fig.yaxis.major_label_overrides = labels;
+    this.fig.yaxis.major_label_overrides = this.labels = labels;
     this.put('lanes', { x0: model.shownNodes.map(() => start), x1: model.shownNodes.map(() => end), y: model.shownNodes.map((node) => this.y(node)) });
     const folds = { l: [], r: [] }, words = { x: [], y: [], w: [] };
     for (const [begin, finish] of axis.folds) {
@@ -284,6 +293,12 @@ tutti.Diagram = class {
       }
     }
     for (const group of delivered.values()) this.nameGroup(group, words);
+    model.about.damaged.forEach(([time, at, capture, frame], index) => {
+      const x = model.axis.mode === "causal" ? NaN : model.axis.place(time), node = +at.slice(1);
+      if (!(x >= this.range.start && x <= this.range.end) || at[0] !== "n" || !(model.row[node] >= 0)) return;
+      drawn.x.push(x); drawn.y.push(this.y(node)); drawn.m.push("square_x"); drawn.c.push(k.lost); drawn.f.push(k.paper); drawn.s.push(9);
+      this.marks.push({ what: "damaged", index, x, y: this.y(node), text: `a damaged frame: ${capture} #${frame}` });
+    });
     this.put('notes', drawn);
   }
 
@@ -471,7 +486,7 @@ tutti.Diagram = class {
       if (down && Math.hypot(event.clientX - down[0], event.clientY - down[1]) > 4) return;
       const at = this.place(event);
       if (!at) return;
-      const [mark] = this.nearest(at);
+      const mark = this.nearest(at).find(({ what }) => what !== "damaged");
       if (mark) this.select({ what: mark.what, index: mark.index });
       else if (this.bins) this.zoom(.25, at.x);
       else this.select(null);

@@ -39,6 +39,7 @@ tutti.Explorer = class {
       if (event.target.tagName === "BUTTON" && (event.key === "Enter" || event.key === " ")) return;
       const act = { "+": "in", "=": "in", "-": "out", "0": "all", Home: "begin", End: "end", ArrowLeft: "previous", ArrowRight: "next", "[": "left", "]": "right", n: "hit", N: "hitBack", f: "failure", c: "causal", "/": "find", Escape: "nothing", ArrowUp: "up", ArrowDown: "down" }[event.key];
       if (!act || (event.key.startsWith("Arrow") && !this.root.contains(document.activeElement) && document.activeElement !== document.body)) return;
+      if ((act === "begin" || act === "end") && !this.root.contains(document.activeElement)) return;
       if ((act === "up" || act === "down") && !this.diagram.selected) return;
       event.preventDefault();
       this.act(act);
@@ -78,7 +79,7 @@ tutti.Explorer = class {
   // The event before or after the selected one: on the same node, as the diagram shows it.
   step(direction) {
     const { diagram, model } = this, here = diagram.selected;
-    const marks = diagram.marks.filter((mark) => mark.what !== "band").sort((a, b) => a.x - b.x || b.y - a.y);
+    const marks = diagram.marks.filter(({ what }) => what !== "band" && what !== "damaged").sort((a, b) => a.x - b.x || b.y - a.y);
     if (!marks.length) { diagram.pan(direction * .4); return; }
     let at = here ? marks.findIndex((mark) => mark.what === here.what && mark.index === here.index) : -1;
     at = at < 0 ? (direction > 0 ? 0 : marks.length - 1) : at + direction;
@@ -90,7 +91,7 @@ tutti.Explorer = class {
   turn(direction) {
     const { diagram } = this, here = diagram.selected && diagram.marks.find((mark) => mark.what === diagram.selected.what && mark.index === diagram.selected.index);
     if (!here) return;
-    const others = diagram.marks.filter((mark) => mark.what !== "band" && (here.y - mark.y) * direction > .5).sort((a, b) => Math.abs(a.x - here.x) + 40 * diagram.pixel * Math.abs(a.y - here.y) - Math.abs(b.x - here.x) - 40 * diagram.pixel * Math.abs(b.y - here.y));
+    const others = diagram.marks.filter((mark) => mark.what !== "band" && mark.what !== "damaged" && (here.y - mark.y) * direction > .5).sort((a, b) => Math.abs(a.x - here.x) + 40 * diagram.pixel * Math.abs(a.y - here.y) - Math.abs(b.x - here.x) - 40 * diagram.pixel * Math.abs(b.y - here.y));
     if (others.length) diagram.select({ what: others[0].what, index: others[0].index });
   }
 
@@ -206,7 +207,8 @@ tutti.Explorer = class {
     tip.style.left = `${Math.max(0, Math.min(x + 16, box.width - tip.offsetWidth - 8))}px`;
     tip.style.top = `${y + 18 + tip.offsetHeight > box.height + 120 ? Math.max(0, y - tip.offsetHeight - 12) : y + 18}px`;
   }
-  line({ what, index }) {
+  line({ what, index, text }) {
+    if (what === "damaged") return [tutti.make("b", { class: "lost" }, text)];
     const { model } = this, { sends, copies, notes, about } = model, bold = (text) => tutti.make("b", {}, text);
     if (what === "note") {
       const said = model.words[notes.words[index]], message = model.message(notes.about[index], notes.seq[index]);

@@ -59,6 +59,7 @@ tutti.Model = class {
     if (mode === "causal") this.layOutCausally();
     else for (const [times, places] of [[s.time, this.sx], [c.time, this.cx], [n.time, this.nx]])
       for (let i = 0; i < times.length; i++) places[i] = this.axis.place(times[i]);
+    this.saidBy = null;
     this.bySend = this.ordered(this.sx); this.byNote = this.ordered(this.nx);
     this.sxOrdered = this.bySend.map ? Float64Array.from(this.bySend, (i) => this.sx[i]) : [];
     this.nxOrdered = Float64Array.from(this.byNote, (i) => this.nx[i]);
@@ -175,6 +176,16 @@ tutti.Model = class {
     for (let i = 0; i < s.count; i++) if (sends[i]) found.push({ what: "send", index: i });
     for (let i = 0; i < n.count; i++) if (notes[i]) found.push({ what: "note", index: i });
     return found.sort((a, b) => this.timeOf(a) - this.timeOf(b));
+  }
+
+  // How far a node's clock was from true time when it last said something before a place.
+  skewAt(node, place) {
+    this.saidBy ??= Map.groupBy(this.byNote, (i) => this.notes.node[i]);
+    const said = this.saidBy.get(node);
+    if (!said) return 0;
+    let low = 0, high = said.length;
+    while (low < high) { const middle = (low + high) >> 1; if (this.nx[said[middle]] <= place) low = middle + 1; else high = middle; }
+    return this.notes.skew[said[Math.max(0, low - 1)]];
   }
 
   timeOf({ what, index }) { return what === "note" ? this.notes.time[index] : what === "copy" ? this.copies.time[index] : this.sends.time[index]; }

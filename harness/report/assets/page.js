@@ -11,13 +11,17 @@ tutti.look = (() => {
   }
   root.dataset.look = dark() ? "dark" : "light";
   system.addEventListener("change", apply);
-  addEventListener("beforeprint", () => { printing = true; apply(); });
+  addEventListener("beforeprint", () => {
+    printing = true;
+    for (const part of document.querySelectorAll("details.paper")) part.open = true;
+    apply();
+  });
   addEventListener("afterprint", () => { printing = false; apply(); });
   addEventListener("DOMContentLoaded", () => {
     const button = document.getElementById("look");
     if (button) button.addEventListener("click", () => { chosen = !dark(); apply(); });
   });
-  return { dark, listen: (call) => listeners.push(call), choose: (value) => { chosen = value; apply(); } };
+  return { dark, printing: () => printing, listen: (call) => listeners.push(call), choose: (value) => { chosen = value; apply(); } };
 })();
 tutti.make = (tag, attributes = {}, ...children) => {
   const made = document.createElement(tag);

@@ -13,7 +13,7 @@ tutti.States = class {
       const source = new Bokeh.ColumnDataSource({ data: { xs: [], ys: [], c: [] } });
       const rows = new Bokeh.Range1d({ start: 0, end: 1 }), range = new Bokeh.Range1d({ start: 0, end: 1 }), ticker = new Bokeh.FixedTicker({ ticks: [] });
       const fig = new Bokeh.Plotting.Figure({ x_range: range, y_range: rows, tools: [], toolbar_location: null,
-        sizing_mode: "stretch_width", height: levels.length ? 40 + 17 * Math.max(2, levels.length) : 96, min_border_left: 62, min_border_right: 14, min_border_top: 4, min_border_bottom: 6 });
+        sizing_mode: "stretch_width", height: levels.length ? 40 + 17 * Math.max(2, levels.length) : 96, min_border_left: 84, min_border_right: 14, min_border_top: 4, min_border_bottom: 6 });
       fig.multi_line({ source, xs: { field: "xs" }, ys: { field: "ys" }, line_color: { field: "c" }, line_width: 1.7, line_alpha: .85 });
       fig.xaxis.visible = false;
       fig.xgrid.ticker = ticker; fig.xaxis.ticker = ticker;
@@ -21,16 +21,21 @@ tutti.States = class {
       if (levels.length) fig.yaxis.major_label_overrides = new Map(levels.map((word, level) => [level, word.length > 9 ? word.slice(0, 8) + "…" : word]));
       fig.yaxis.minor_tick_line_color = null;
       this.charts.push({ near: true, stale: true, holder, index, levels, fig, source, rows, range, ticker, value, first: index * count });
-      await Bokeh.Plotting.show(fig, holder);
+      const view = await Bokeh.Plotting.show(fig, holder);
+      this.charts.at(-1).view = Array.isArray(view) ? view[0] : view;
     }
     const watch = new IntersectionObserver((entries) => {
       for (const entry of entries) this.charts.find((chart) => chart.holder === entry.target).near = entry.isIntersecting;
       this.refresh();
     }, { rootMargin: "300px" });
     for (const chart of this.charts) watch.observe(chart.holder);
-    addEventListener("beforeprint", () => { for (const chart of this.charts) chart.near = true; this.refresh(); });
     this.paint();
-    tutti.look.listen(() => { this.paint(); this.update(); });
+    tutti.look.listen(() => {
+      if (tutti.look.printing()) for (const chart of this.charts) chart.near = true;
+      this.paint();
+      this.update();
+      tutti.paintForPaper(() => this.charts.map(({ view }) => view));
+    });
     diagram.range.change.connect(() => this.schedule());
     this.update();
   }
