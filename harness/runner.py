@@ -17,6 +17,7 @@ from harness.check import checked, document, summary
 from harness.engines.kernel import private_kernel, site_packages
 from harness.engines.outcome import EngineError, EngineOptions, MachineLacks
 from harness.engines.virtual import boot
+from harness.report import write_report
 from harness.rundir import RunDir
 from harness.scenario import Scenario, dump, identity, load
 from harness.scenario.find import find
@@ -96,6 +97,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     finally:
         line.clear()
     result = checked(where.path)
+    write_report(where.path, result)
     if arguments.json:
         print(json.dumps({"run": str(where.path), **document(result)}, indent=1, sort_keys=True, ensure_ascii=False))
         return result.status
