@@ -86,6 +86,7 @@ def test_merging_news() -> None:
     assert printed_merge((active_2,), (stopped_1,)) == (stopped_2,)
     assert active((active_1, stopped_1, active_2)) == [1, 3]
     assert view_number((ONE, ONE)) == 1 and view_number((ONE + 1, ONE)) == 2
+    assert view_number((0, ONE + 2)) == 3  # founded without the first
 
 
 def return_unheard_by_e2(options: ToOptions) -> Restless:

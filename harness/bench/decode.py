@@ -186,7 +186,7 @@ def _tshark_rate(capture: Path, tiny: Path, script: Path) -> float:
         after = os.times()
         spent.append(after.children_user + after.children_system - before.children_user - before.children_system)
         few, all_of_them = all_of_them, done.stdout.count(b"\n")
-    return (all_of_them - few) / (spent[1] - spent[0])
+    return (all_of_them - few) / max(spent[1] - spent[0], 0.01)  # 10 ms: what the kernel counts in
 
 
 if __name__ == "__main__":

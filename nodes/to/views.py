@@ -49,5 +49,7 @@ def active(view: Sequence[int]) -> list[int]:
 
 
 def view_number(committed: Sequence[int]) -> int:
-    """A number that grows with every change of a view, equal where views are equal; 1 at the start."""
-    return 1 + sum(committed) - len(committed) * (first_incarnation(1) << 1)
+    """A number that grows with every change of a view, equal where views are equal; 1 at the start. An entity that a
+    newly founded cluster has not met (0) counts as at the start."""
+    start = first_incarnation(1) << 1
+    return 1 + sum(max(0, one - start) for one in committed)
