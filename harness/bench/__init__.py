@@ -8,9 +8,10 @@ import importlib
 import importlib.util
 import json
 import sys
+from collections.abc import Iterable
 from typing import Any
 
-# name -> (module, function, what it measures); the function returns a dataclass, or a list of them, that prints itself
+# name -> (module, function, what it measures); the function returns a dataclass, or several, that print themselves
 BENCHES = {
     "platform": ("harness.bench.platform", "bench_platform", "whole runs against a naive testbed in the same kernel"),
     "decode": ("harness.bench.decode", "bench_decode", "the columnar decoder against Scapy, dpkt, tshark and C"),
@@ -37,10 +38,12 @@ def bench_command(arguments: argparse.Namespace) -> int:
         module, function, meaning = BENCHES[name]
         sys.stderr.write(f"{name}: {meaning} ...\n")
         found = getattr(importlib.import_module(module), function)()
-        rows = found if isinstance(found, list | tuple) else [found]
-        results[name] = [dataclasses.asdict(row) for row in rows]
-        if not arguments.json:
-            print(*rows, sep="\n", flush=True)
+        results[name] = []
+        rows: Iterable[Any] = [found] if dataclasses.is_dataclass(found) else found
+        for row in rows:
+            results[name].append(dataclasses.asdict(row))
+            if not arguments.json:
+                print(row, flush=True)
     if arguments.json:
         print(json.dumps(results, indent=1, default=str))
     return 0
