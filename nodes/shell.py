@@ -16,7 +16,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -55,7 +55,6 @@ class NodeConfig:
     clock: Clock
     state_file: Path  # where the incarnation survives a crash
     read_delay_ns: int = 0
-    faults: dict[str, Any] = field(default_factory=dict)
 
 
 def next_incarnation(path: Path) -> int:

@@ -187,7 +187,6 @@ class Network:
         )
         topology = _Topology(plan=plan)
         self.mininet.topo = topology
-        self._prepare = plan.ipv6
         self.mininet.build()
         self.index: dict[str, int] = {}  # of ports in the builder's namespace
         self._start_switches()
