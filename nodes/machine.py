@@ -3,7 +3,7 @@
 `step(input, now)` returns outputs; `deadline` is the one next time at which the machine wants to be woken. No
 socket, clock, file, log or unseeded randomness inside: time is an argument (the node's *local* clock), and a
 machine that needs chance draws it from the seed in its Setting. The same machine runs in a process on the
-emulated network (nodes/shell) and, a thousand times faster, in memory (tests/world).
+emulated network (nodes/shell) and, a thousand times faster, in memory (harness/world).
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from typing import Any
 
 from captures.history import Event, History
 from harness.judges import Outcome, judge
+from harness.world import Loss, World, no_loss
 from nodes.machine import Machine, Setting
 from nodes.st.entity import Entity
 from nodes.st.machine import St
@@ -27,7 +28,6 @@ from nodes.to.options import ToOptions, ViewTiming
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind
 from nodes.wire.st import DataBlock, RoundBlock, SnapshotBlock
-from tests.world import Loss, World, no_loss
 
 SLOT = 1_000
 ST = ("ST-1", "ST-2", "ST-3", "ST-4", "ST-5")

@@ -9,13 +9,13 @@ from typing import Any
 
 from captures.history import Event, History, Transmission
 from harness.judges import Outcome, judge
+from harness.world import World
 from nodes.him.machine import Him
 from nodes.him.options import HimOptions
 from nodes.machine import Send, Setting
 from nodes.wire import Pdu
 from nodes.wire.him import HAVE, HimAnswer, HimData, HimPdu, HimQuery
 from nodes.wire.note import NoteKind
-from tests.world import World
 
 MS = 1_000_000
 HI = tuple(f"HI-{number}" for number in range(1, 8))

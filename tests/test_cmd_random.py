@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from captures.history import Event
+from harness.world import World
 from nodes.cmd.machine import Cmd
 from nodes.cmd.options import CmdOptions, Printed, SchemeName
 from nodes.cmd.orders import SRecords
@@ -24,7 +25,6 @@ from nodes.wire import Pdu
 from nodes.wire.cmd import CmdData, CmdMatrix
 from nodes.wire.note import NoteKind
 from tests.verdicts import objections, out_of_order
-from tests.world import World
 
 MS = 1_000_000
 SCHEDULES = 8_000 if os.environ.get("TUTTI_THOROUGH") else 4_000

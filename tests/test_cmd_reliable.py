@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from harness.world import World
 from nodes.cmd.reliable import Arrived, Frame, Reliable, Restarted, Result, Silent, Welcomed
 from nodes.machine import Input, Log, Output, Received, Send, Submit
 from nodes.wire import Pdu
 from nodes.wire.cmd import CmdAck, CmdData, CmdHello, CmdWelcome
 from nodes.wire.note import NoteKind
-from tests.world import World
 
 MS = 1_000_000
 RETRY = 20 * MS

@@ -8,6 +8,7 @@ import random
 import pytest
 
 from captures.history import Event
+from harness.world import World
 from nodes.cmd.machine import Cmd
 from nodes.cmd.options import CmdOptions
 from nodes.cmd.orders import INCARNATION, Queued, SRecords
@@ -16,7 +17,6 @@ from nodes.wire import Pdu
 from nodes.wire.cmd import CmdData, CmdWelcome
 from nodes.wire.note import NoteKind
 from tests.verdicts import objections
-from tests.world import World
 
 MS = 1_000_000
 MEMBERS = (1, 2, 3)

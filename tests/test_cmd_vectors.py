@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from harness.world import World
 from nodes.cmd.machine import Cmd
 from nodes.cmd.options import CmdOptions, Printed, SchemeName
 from nodes.cmd.orders import SRecords
@@ -16,7 +17,6 @@ from nodes.wire import Pdu
 from nodes.wire.cmd import CmdAck, CmdData, CmdMatrix
 from nodes.wire.note import NoteKind
 from tests.verdicts import out_of_order
-from tests.world import World
 
 MS = 1_000_000
 SLOW = 100 * MS

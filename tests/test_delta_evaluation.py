@@ -10,6 +10,7 @@ from functools import cache
 
 import pytest
 
+from harness.world import World
 from nodes.delta.evaluation import (
     DELTA_PER_MEAN_DELAY,
     FIG_4,
@@ -27,7 +28,6 @@ from nodes.delta.machine import Delta
 from nodes.delta.options import DeltaOptions, SchemeName
 from nodes.machine import Setting
 from nodes.wire.note import NoteKind
-from tests.world import World
 from topologies.distributions import TruncatedNormal, fit_truncated_normal
 
 MEAN_DELAY_NS = 20_000_000

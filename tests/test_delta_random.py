@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from captures.history import Event
+from harness.world import Clock, World
 from nodes.delta.machine import Delta
 from nodes.delta.options import DeltaOptions, Printed
 from nodes.delta.schemes import Hold, scheme_for
@@ -25,7 +26,6 @@ from nodes.wire import Pdu
 from nodes.wire.delta import DeltaData
 from nodes.wire.note import NoteKind
 from tests.verdicts import objections, out_of_order
-from tests.world import Clock, World
 
 UNIT = 1_000_000
 START = 1_000_000_000

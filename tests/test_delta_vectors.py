@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from harness.world import Clock, World
 from nodes.delta.machine import Delta
 from nodes.delta.options import DeltaOptions, Printed
 from nodes.machine import Log, Received, Send, Setting, Submit
@@ -14,7 +15,6 @@ from nodes.wire import Pdu
 from nodes.wire.delta import DeltaData
 from nodes.wire.note import NoteKind
 from tests.verdicts import out_of_order
-from tests.world import Clock, World
 
 UNIT = 1_000_000  # one unit of time of the paper's figures, in ns
 START = 1_000_000_000

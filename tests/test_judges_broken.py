@@ -10,13 +10,13 @@ import pytest
 from captures.history import History
 from harness.bench.judges import GROUPS, bench_judges, orderly_history
 from harness.judges import Outcome, judge, judges
+from harness.world import World
 from nodes.machine import Setting
 from nodes.protocols import NAMES, protocol
 from nodes.raw.machine import Raw, RawOptions
 from nodes.wire import Pdu
 from nodes.wire.raw import RawData
 from tests.notation import history
-from tests.world import World
 
 NODES = (1, 2, 3, 4)
 

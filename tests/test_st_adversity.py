@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from harness.world import World
 from nodes.st.options import Printed, StOptions
 from nodes.wire import Pdu
 from tests.cluster import SLOT, Broken, failures, snapshots_are_frozen, st_world
-from tests.world import World
 
 THOROUGH = bool(os.environ.get("TUTTI_THOROUGH"))
 RUNS = 10_000 if THOROUGH else 2_000

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from harness.world import Loss, World, no_loss
 from nodes.st.options import Printed, StOptions
 from nodes.wire.st import RETX, DataBlock
 from tests.cluster import SLOT, data, delivered, entity, failures, losing, payloads, st_world, titled
-from tests.world import Loss, World, no_loss
 
 Message = tuple[int, tuple[int, ...], str]
 FIGURE: list[Message] = [  # the channel of figure 2 with the destinations of figures 3 and 4

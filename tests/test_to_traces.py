@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from harness.world import Loss, no_loss
 from nodes.machine import Received, Send, Setting, Submit
 from nodes.st.recovery import Mode
 from nodes.to.machine import To
@@ -20,7 +21,6 @@ from nodes.wire.st import RETX, DataBlock
 from nodes.wire.to import ToData, ToRcv, ToRcvPack, ToRstPak, ToStop, ToStopAck, ToStopPack, ViewBlock
 from tests.cluster import SLOT, TD, Restless, failures, titled
 from tests.test_to_adversity import complaints
-from tests.world import Loss, no_loss
 
 ONE = first_incarnation(1) << 1  # the code of an entity in its first life
 FIRST = (ONE, ONE, ONE)

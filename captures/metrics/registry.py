@@ -96,4 +96,4 @@ def quantiles(name: str, what: str, values: Callable[[History], Sequence[float]]
         def measured(history: History, share: float = share) -> float | None:
             return quantile(sorted(values(history)), share)
 
-        metric(f"{name}_{word}_{unit}", f"{what}: {meaning} of them took no longer", unit)(measured)
+        metric(f"{name}_{word}_{unit}", f"{what}: {meaning} took no longer", unit)(measured)
