@@ -59,6 +59,20 @@ DELTA = with_frames(
     max_cb=2,
 )
 
+CMD = with_frames(
+    "1+a>2,3 1+b>2 2-a 2-b 3-a",
+    frame(0, "n1", "out", "cmd.DATA", 1, entries=1),
+    frame(0, "n1", "out", "cmd.DATA", 1, entries=2),
+    frame(9, "n1", "out", "cmd.ACK"),
+)
+
+MATRIX = with_frames(
+    "1+a>2 2-a",
+    frame(0, "n1", "out", "cmd.MATRIX", 1),
+    frame(50, "n1", "out", "cmd.MATRIX", 1),
+    frame(99, "n1", "out", "cmd.ACK"),
+)
+
 # One burst: a comes to both, b is lost and sent again, c comes, d is lost for ever.
 BURST = with_frames(
     "1+a>2,3 1+b>2 1+c>3 1+d>3",
@@ -109,6 +123,8 @@ WANTED: list[tuple[str, History, Mapping[str, float]]] = [
             "late_share": 1 / 4,
         },
     ),
+    ("cmd tags", CMD, {"tag_entries": 1.5, "tag_entries_max": 2, "tag_bytes": 4 * 3 + 8 * 1.5}),
+    ("matrix", MATRIX, {"tag_bytes": 4 * 3 * 3, "retransmitted_per_data": 1, "control_per_message": 1}),
     (
         "him",
         HIM,

@@ -5,6 +5,8 @@ What the values of a NOTE mean depends on the protocol; which one ran is known b
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from captures.history import Event, History
 from captures.metrics.registry import count, mean, metric, of_kind, quantiles, ratio, sent_frames
 from nodes.wire.note import NoteKind
@@ -12,25 +14,34 @@ from nodes.wire.note import NoteKind
 _MS = 1e6
 
 
-def _tags(history: History) -> list[tuple[str, int]]:
-    return [(frame.title, frame.entries) for frame in sent_frames(history) if frame.title in ("delta.DATA", "cmd.DATA")]
+# PDU -> the bytes of its tag among n nodes, with so many entries; a matrix has n x n counters and no entries.
+_TAG_BYTES: dict[str, Callable[[int, int], int]] = {
+    "delta.DATA": lambda n, entries: n + 10 * entries,
+    "cmd.DATA": lambda n, records: 4 * n + 8 * records,
+    "cmd.MATRIX": lambda n, _: 4 * n * n,
+}
+
+
+def _entries(history: History) -> list[int]:
+    return [frame.entries for frame in sent_frames(history) if frame.title in ("delta.DATA", "cmd.DATA")]
 
 
 @metric("tag_entries", "entries of CB, or s-records, per message sent")
 def _tag_entries(history: History) -> float | None:
-    return mean([entries for _, entries in _tags(history)])
+    return mean(_entries(history))
 
 
 @metric("tag_entries_max", "the most entries of CB, or s-records, of any message")
 def _tag_entries_max(history: History) -> float | None:
-    return max((entries for _, entries in _tags(history)), default=None)
+    return max(_entries(history), default=None)
 
 
-@metric("tag_bytes", "bytes of the tag per message sent: counts and entries of CB; vector time and s-records", "bytes")
+@metric("tag_bytes", "bytes of the tag per copy sent: CB and its counts; vector time and s-records; a matrix", "bytes")
 def _tag_bytes(history: History) -> float | None:
     nodes = len(history.nodes)
-    return mean([nodes + 10 * entries if title == "delta.DATA" else 4 * nodes + 8 * entries
-                 for title, entries in _tags(history)])  # fmt: skip
+    return mean([
+        _TAG_BYTES[frame.title](nodes, frame.entries) for frame in sent_frames(history) if frame.title in _TAG_BYTES
+    ])  # fmt: skip
 
 
 # Δ-causal order (002 §4): DELIVERED has TS, wait, unnecessary wait, entries for me, entries.

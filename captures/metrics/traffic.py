@@ -11,7 +11,7 @@ from nodes.wire.note import NoteKind
 
 
 def _is_data(frame: Transmission) -> bool:
-    return frame.title.endswith(".DATA") and frame.about > 0
+    return frame.title.endswith((".DATA", ".MATRIX")) and frame.about > 0
 
 
 @metric("submitted", "messages that applications handed over")
