@@ -46,6 +46,7 @@ class Transmission:
     payload: int = 0  # bytes that the application gave, as far as the PDU carries any
     multicast: bool = False  # to a group address: a copy for everybody
     digest: int = 0  # him: the first bytes of the hash of what its sender holds; 0: it holds nothing
+    stamps: tuple[int, ...] = ()  # delta, on its way into node i: the time stamps in CB_m[i]
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,22 @@ def tag_column(title: str) -> str | None:
     return {"delta.DATA": "cb", "cmd.DATA": "r"}.get(title)
 
 
+def stamps_for(table: Table, node: int) -> list[tuple[int, ...]]:
+    """Of each delta.DATA that came into a node, the time stamps in CB_m[node]; of what it sent itself, none."""
+    counts, cb = column("delta.DATA", "counts"), column("delta.DATA", "cb")
+    parts = lengths(table, counts)  # of each tag
+    sizes = table[counts].combine_chunks().flatten().to_numpy(zero_copy_only=False)  # of each part of all tags
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+    times = table[cb].combine_chunks().flatten().field("x").to_numpy(zero_copy_only=False)
+    came = np.array([one == "in" for one in table["direction"].to_pylist()], bool)
+    found: list[tuple[int, ...]] = []
+    for part, own in zip(
+        (np.cumsum(parts) - parts + node - 1).tolist(), ((parts >= node) & came).tolist(), strict=True
+    ):
+        found.append(tuple(times[ends[part] : ends[part + 1]].tolist()) if own else ())
+    return found
+
+
 def payload_column(title: str) -> str | None:
     """The column with the number of bytes that the application gave."""
     try:

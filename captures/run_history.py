@@ -17,7 +17,7 @@ import pyarrow as pa
 from captures.audit import Hole, counter_holes, file_holes, note_holes
 from captures.columns import notes, read_frames
 from captures.history import Event, History, Transmission
-from captures.messages import Ints, column, ints, lengths, naming, payload_column, tag_column
+from captures.messages import Ints, column, ints, lengths, naming, payload_column, stamps_for, tag_column
 from captures.pcap import Audit
 from nodes.wire import Proto, all_pdu_types
 from nodes.wire.him import HAVE
@@ -138,7 +138,8 @@ def _columns() -> list[str]:
         tag, carried = tag_column(row.name), payload_column(row.name)
         names += [carried] if carried else []
         names += [*(found[0] if found else ()), *([column(row.name, tag)] if tag else ())]
-    names += [column("cmd.DATA", "v"), column("him.ANSWER", "hash"), column("him.ANSWER", "flags")]
+    names += [column("cmd.DATA", "v"), column("delta.DATA", "counts")]
+    names += [column("him.ANSWER", "hash"), column("him.ANSWER", "flags")]
     return list(dict.fromkeys(names))
 
 
@@ -151,6 +152,7 @@ def _transmissions(path: Path) -> Iterator[Transmission]:
         rows = range(len(titles))
         about, seq, entries, payload = (np.zeros(len(rows), np.int64) for _ in range(4))
         vectors: list[tuple[int, ...]] = [()] * len(rows)
+        stamps: list[tuple[int, ...]] = [()] * len(rows)
         digests = [0] * len(rows)
         for title in sorted(set(titles)):
             mine = np.flatnonzero(np.array([one == title for one in titles]))
@@ -158,6 +160,9 @@ def _transmissions(path: Path) -> Iterator[Transmission]:
             if title == "cmd.DATA":
                 for row, vector in zip(mine.tolist(), table[column(title, "v")].take(mine).to_pylist(), strict=True):
                     vectors[row] = tuple(vector)
+            if title == "delta.DATA" and re.fullmatch(r"n\d+", at):
+                for row, own in zip(mine.tolist(), stamps_for(table.take(mine), int(at[1:])), strict=True):
+                    stamps[row] = own
             if title in ("him.DATA", "him.QUERY", "him.ANSWER", "him.CONFIRM"):
                 for row, digest in zip(mine.tolist(), _digests(table.take(mine), title), strict=True):
                     digests[row] = digest
@@ -165,12 +170,13 @@ def _transmissions(path: Path) -> Iterator[Transmission]:
             table[field].to_pylist() for field in ("time_ns", "direction", "src", "pdu_length", "frame", "ip_dst")
         ]
         counted = [numbers.tolist() for numbers in (about, seq, entries, payload)]
-        for title, time_ns, direction, src, length, frame, to, origin, number, count, carried, vector, digest in zip(
-            titles, *columns, *counted, vectors, digests, strict=True
+        for title, time_ns, direction, src, length, frame, to, origin, number, count, carried, *rest in zip(
+            titles, *columns, *counted, vectors, digests, stamps, strict=True
         ):
+            vector, digest, own = rest
             yield Transmission(
                 time_ns, at, direction or "", src, title, length, name, frame, origin, number, count, vector,
-                carried, to is not None and to[0] == _MULTICAST, digest,
+                carried, to is not None and to[0] == _MULTICAST, digest, own,
             )  # fmt: skip
 
 
