@@ -52,7 +52,7 @@ def examine() -> Iterator[Finding]:
     yield _memory()
     yield _disk()
     reason = lacks()
-    yield Finding("netem, with a seed, as root", "live", not reason, reason or "in this machine's own kernel")
+    yield Finding("netem, as root", "live", not reason, reason or "in this machine's own kernel")
     yield _program("java", "sweep", ["-version"], "a Java runtime: apt-get install openjdk-17-jre-headless")
     yield _program("tshark", "test", ["--version"], "apt-get install tshark (`tutti test` does it)")
     yield _program("chromium", "test", ["--version"], "apt-get install chromium (`tutti test` does it)")

@@ -124,8 +124,9 @@ def test_what_cannot_be_repeated_is_refused() -> None:
     assert key == "corrupt" and "could not be repeated" in reason
     assert refusals(corrupt, "live") == (), "a live run is never repeated to the byte"
     for features, why in ((KernelFeatures(netem=False), "no netem"), (KernelFeatures(netem_seed=False), "no seed")):
-        ((_, reason),) = refusals(Impairment(), "live", features)
+        ((_, reason),) = refusals(Impairment(), "virtual", features)
         assert why in reason
+    assert refusals(Impairment(), "live", KernelFeatures(netem_seed=False)) == ()
     jitter = Impairment(delay_ns=9, jitter_ns=5)
     assert refusals(jitter, "virtual") == ()
     assert [key for key, _ in refusals(jitter, "virtual", one_channel=True)] == ["jitter"]

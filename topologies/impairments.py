@@ -209,7 +209,7 @@ def refusals(
     found = []
     if not features.netem:
         found.append(("", "this kernel has no netem (CONFIG_NET_SCH_NETEM)"))
-    elif not features.netem_seed:
+    elif engine == "virtual" and not features.netem_seed:  # real time is not repeatable anyway
         found.append(("", "this kernel's netem takes no seed (it needs Linux 6.6 or later)"))
     if engine == "virtual" and impairment.corrupt and not features.randomness_from_seed:
         found.append(("corrupt", "netem's seed does not cover which bit is corrupted: the run could not be repeated"))

@@ -67,10 +67,10 @@ class _Options(nla):  # type: ignore[misc]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Seeded:
-    """What is written to, and read from, a netem qdisc."""
+    """What is written to, and read from, a netem qdisc. No seed is read where the kernel knows none (before 6.6)."""
 
     settings: NetemSettings
-    seed: int
+    seed: int | None
 
 
 def _parameters(kwarg: dict[str, Any]) -> dict[str, Any]:
@@ -105,13 +105,17 @@ sched_netem.get_parameters = _parameters
 
 
 def set_netem(netlink: IPRoute, interface: int, wanted: Seeded) -> None:
-    """Give an interface a netem root qdisc with exactly these settings, and see in the kernel that it has them."""
+    """Give an interface a netem root qdisc with exactly these settings, and see in the kernel that it has them.
+
+    A kernel before 6.6 passes over the seed: its netem draws as it likes, which is good enough for real time.
+    """
     if read_netem(netlink, interface) is not None:
         remove_netem(netlink, interface)  # a change would keep what is left out
     netlink.tc("add", "netem", interface, root=True, handle=0x10000, netem=wanted)
     found = read_netem(netlink, interface)
     # The kernel does not give the table of a distribution back.
-    expected = dataclasses.replace(wanted, settings=dataclasses.replace(wanted.settings, table=()))
+    seed = None if found is not None and found.seed is None else wanted.seed
+    expected = Seeded(dataclasses.replace(wanted.settings, table=()), seed)
     if found != expected:
         raise RuntimeError(f"netem on interface {interface} did not take effect: asked {expected}, got {found}")
 
@@ -150,7 +154,7 @@ def _parse(options: Any) -> Seeded:
         corrupt=_words(options.get_attr("TCA_NETEM_CORRUPT"), 2)[0],
         rate_bytes_per_s=options.get_attr("TCA_NETEM_RATE64") or rate,
     )
-    return Seeded(settings, options.get_attr("TCA_NETEM_PRNG_SEED") or 0)
+    return Seeded(settings, options.get_attr("TCA_NETEM_PRNG_SEED"))
 
 
 class _U32Options(nla):  # type: ignore[misc]

@@ -57,8 +57,6 @@ def _probe() -> str:
         return (
             f"this kernel has no netem ({error}): `modprobe sch_netem`, or use the virtual engine, which brings its own"
         )
-    except RuntimeError:
-        return "this kernel's netem takes no seed (it needs Linux 6.6 or later): use the virtual engine"
     return ""
 
 

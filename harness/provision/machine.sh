@@ -1,0 +1,9 @@
+#!/bin/sh
+# A fresh Debian 12 becomes a machine for both engines. Run in it as root: by `vagrant up`, by stock-kernel.sh, by hand.
+set -eu
+export DEBIAN_FRONTEND=noninteractive
+
+apt-get update -q
+apt-get install -q -y --no-install-recommends linux-image-amd64 ca-certificates
+cd "$(dirname "$(readlink -f "$0")")/../.."
+./tutti doctor # the first start of the command installs what is missing
