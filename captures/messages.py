@@ -81,6 +81,7 @@ def _rows() -> Mapping[str, Callable[[], tuple[tuple[str, ...], Names]]]:
     him = ("DATA", "QUERY", "ANSWER", "REPORT", "END", "CONFIRM")
     return {
         "raw.DATA": lambda: _plain("raw.DATA", "src", "seq"),
+        "own.PDU": lambda: _plain("own.PDU", "origin", "seq"),
         "st.DATA": lambda: _with_destinations("st.DATA"),
         "to.DATA": lambda: _cluster("to.DATA"),
         "delta.DATA": lambda: _plain("delta.DATA", "src", "seq"),

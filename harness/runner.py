@@ -21,6 +21,7 @@ from harness.report import write_report
 from harness.rundir import RunDir
 from harness.scenario import Scenario, dump, identity, load
 from harness.scenario.find import find
+from harness.scenario.program import take_along
 from topologies.seeds import seed_for
 
 FORMAT = 1  # of the run directory
@@ -28,7 +29,7 @@ FORMAT = 1  # of the run directory
 
 def run(scenario: Scenario, where: RunDir, options: EngineOptions, progress: Callable[[str], None]) -> None:
     """Carry out a scenario into a fresh run directory, up to the manifest. EngineError if it could not be done."""
-    where.scenario.write_text(dump(scenario))
+    where.scenario.write_text(dump(take_along(scenario, where.path)))
     manifest: dict[str, Any] = {"format": FORMAT, "identity": identity(scenario), "engine": scenario.engine}
     try:
         if scenario.engine == "virtual":

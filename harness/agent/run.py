@@ -30,6 +30,7 @@ from harness.scenario.faults import (
     Resume,
     SlowReader,
 )
+from harness.scenario.program import in_run
 from harness.workload import schedule
 from nodes.clock import Clock
 from nodes.links import Attachment, Loopback
@@ -57,7 +58,7 @@ def carry_out(run_dir: Path) -> None:
     """Do the whole run; its findings, or why it failed, go to logs/agent.json."""
     findings: dict[str, Any] = {"kernel": platform.release()}
     try:
-        scenario = load(run_dir / "scenario.toml", resolved=True)
+        scenario = in_run(load(run_dir / "scenario.toml", resolved=True), run_dir)
         if scenario.engine == "virtual":
             _wake_on_time()
         _Run(scenario, run_dir, findings).all()

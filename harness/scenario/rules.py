@@ -31,7 +31,7 @@ from topologies.impairments import Impairment, refusals
 from topologies.placement import placements
 from topologies.plan import Plan, PlanError
 
-EVERYWHERE = ("raw",)  # protocols that run on a one_channel and on IPv6
+EVERYWHERE = ("raw", "own")  # protocols that run on a one_channel and on IPv6
 
 
 @dataclass(slots=True)

@@ -1,0 +1,57 @@
+"""The one file that a scenario may bring along: the program of [own]. Found, hashed, taken along into the run.
+
+In a file that a person wrote, its path is meant from where that file lies. A loaded scenario has the whole path and the
+hash; a run directory has a copy, so that it can be run again as it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+from harness.scenario.model import Scenario
+from harness.scenario.problems import Problem
+from harness.scenario.schema import Problems
+from nodes.own.options import OwnOptions
+
+COPY = "program"  # its name in a run directory
+
+
+def find_program(options: OwnOptions, scenario: Path, problems: Problems) -> OwnOptions:
+    """The options with the whole path and the hash; a problem if there is no such program."""
+    path = (scenario.parent / options.program).resolve()
+    reason = ""
+    if not path.exists():
+        reason = (
+            f"there is no file {path}: compile it, or correct the path, which is meant from where the scenario lies"
+        )
+    elif not path.is_file():
+        reason = f"{path} is no file"
+    elif not os.access(path, os.X_OK):
+        reason = f"{path} is not executable: chmod +x {path.name}"
+    else:
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        if options.sha256 in ("", sha256):
+            return dataclasses.replace(options, program=str(path), sha256=sha256)
+        reason = f"{path} is another program than the one of this run: its hash has changed"
+    problems.append(Problem(("own", "program"), reason))
+    return options
+
+
+def take_along(scenario: Scenario, run_dir: Path) -> Scenario:
+    """Copy the program, if there is one, into a run directory; the scenario as it is meant there."""
+    if not isinstance(scenario.options, OwnOptions):
+        return scenario
+    shutil.copy(scenario.options.program, run_dir / COPY)
+    return dataclasses.replace(scenario, options=dataclasses.replace(scenario.options, program=COPY))
+
+
+def in_run(scenario: Scenario, run_dir: Path) -> Scenario:
+    """The scenario of a run directory with the program's whole path, to start it."""
+    if not isinstance(scenario.options, OwnOptions):
+        return scenario
+    program = str(run_dir.resolve() / scenario.options.program)
+    return dataclasses.replace(scenario, options=dataclasses.replace(scenario.options, program=program))
