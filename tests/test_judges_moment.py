@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from captures.run_history import load_history
-from harness.judges import Outcome, judge
+from harness.judges import Outcome, Verdict, judge
 from tests.notation import history
 
 GOLDEN = Path(__file__).resolve().parents[1] / "captures" / "golden"
@@ -17,6 +17,13 @@ PASS, FAIL, UNKNOWN = Outcome.PASS, Outcome.FAIL, Outcome.UNKNOWN
 # The triangle of paper 002 §3.3: a 1->3 at 0 ms, b 1->2 at 1 ms, c 2->3 at 3 ms, which arrives at 3.5 ms. Δ = 5 ms.
 _TRIANGLE = "1+a>3 1+b>2 @2 n2<delta.DATA/1b @2 2%b,0 2+c>3 @3.5 n3<delta.DATA/2c:a"
 _SECOND = "@4.5 n3<delta.DATA/1a @4.5 3%a,0"
+
+
+def judged(line: str, **settings: int | str) -> Verdict:
+    """While submissions go on: the harness sleeps until the last of them."""
+    (one,) = judge(history(line.replace(" end", " @20 1&z>2 end"), 3, **settings), ["PROMPT"])
+    return one
+
 
 DELTA = [
     (f"{_TRIANGLE} {_SECOND} @4.5 3%c,1,1 end", {}, PASS),
@@ -50,7 +57,7 @@ DELTA = [
 
 @pytest.mark.parametrize(("line", "settings", "outcome"), DELTA)
 def test_within_delta(line: str, settings: dict[str, int], outcome: Outcome) -> None:
-    (one,) = judge(history(line, **{"delta_ns": 5_000_000, "max_cb": 2, **settings}), ["PROMPT"])
+    one = judged(line, **{"delta_ns": 5_000_000, "max_cb": 2, **settings})
     assert one.outcome is outcome, one
 
 
@@ -69,16 +76,24 @@ CMD = [
 
 @pytest.mark.parametrize(("line", "outcome"), CMD)
 def test_causal(line: str, outcome: Outcome) -> None:
-    (one,) = judge(history(line, queue_limit=9), ["PROMPT"])
+    one = judged(line, queue_limit=9)
     assert one.outcome is outcome, one
 
 
 def test_it_says_how_late_the_latest_was_and_which_one_is_too_late() -> None:
-    (one,) = judge(history(f"{_TRIANGLE} {_SECOND} @4.504 3%c,1,1 end", delta_ns=5_000_000, max_cb=2), ["PROMPT"])
+    one = judged(f"{_TRIANGLE} {_SECOND} @4.504 3%c,1,1 end", delta_ns=5_000_000, max_cb=2)
     assert "or at most 4000 ns later" in one.sentence
-    (one,) = judge(history(f"{_TRIANGLE} {_SECOND} @4.6 3%c,1,1 end", delta_ns=5_000_000, max_cb=2), ["PROMPT"])
+    one = judged(f"{_TRIANGLE} {_SECOND} @4.6 3%c,1,1 end", delta_ns=5_000_000, max_cb=2)
     assert one.sentence == "n3 delivered 2:1 100000 ns after the moment the rule allows"
     assert one.events[0].about == 2
+
+
+def test_after_the_last_submission_the_harness_may_be_awake() -> None:
+    settings = {"delta_ns": 5_000_000, "max_cb": 2}
+    (looked,) = judge(history(f"{_TRIANGLE} {_SECOND} @4.55 3%c,1,1 end", **settings), ["PROMPT"])
+    assert looked.outcome is PASS
+    (late,) = judge(history(f"{_TRIANGLE} {_SECOND} @4.7 3%c,1,1 end", **settings), ["PROMPT"])
+    assert late.outcome is FAIL
 
 
 def test_who_has_no_rule_about_moments_is_not_judged() -> None:
@@ -104,4 +119,6 @@ def test_real_captures_are_exact_to_two_microseconds(name: str, settings: dict[s
     one = load_history(GOLDEN / name / "captures", settings=settings)
     (found,) = judge(one, ["PROMPT"])
     assert found.outcome is PASS, found
+    late_ns = int(found.sentence.split()[-3])
     assert found.sentence.startswith("3 deliveries")
+    assert 0 < late_ns < 2_000
