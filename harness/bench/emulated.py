@@ -1,0 +1,59 @@
+"""One emulated run for a benchmark: carried out, judged, and its history."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from captures.history import Event, History
+from captures.metrics.registry import measure, of_kind
+from harness import rundir
+from harness.check import Result, evaluate
+from harness.engines.outcome import EngineOptions
+from harness.judges import Outcome
+from harness.runner import run
+from harness.scenario import loads
+from nodes.wire.note import NoteKind
+
+
+@dataclass(frozen=True, slots=True)
+class Emulated:
+    """What came of a run."""
+
+    result: Result
+    wall_s: float
+
+    @property
+    def history(self) -> History:
+        return self.result.history
+
+    def metric(self, name: str) -> float:
+        """Its value in this run; a benchmark's runs have one."""
+        value = measure(self.history, name)
+        if value is None:
+            raise AssertionError(f"the run {self.result.scenario.name} has no {name}")
+        return value
+
+    def events(self, kind: NoteKind) -> list[Event]:
+        """The NOTEs of one kind."""
+        return list(of_kind(self.history, kind))
+
+    @property
+    def violated(self) -> tuple[str, ...]:
+        """The properties that do not hold, or of which the captures cannot tell."""
+        return tuple(one.verdict.property for one in self.result.properties if one.verdict.outcome is not Outcome.PASS)
+
+
+def emulated(text: str, seed: int = 1) -> Emulated:
+    """Run a scenario's text in the private kernel."""
+    scenario = loads(text, seed=seed)
+    with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
+        where = rundir.create("bench", seed, Path(directory) / "run")
+        begin = time.perf_counter()
+        run(scenario, where, EngineOptions(), lambda now: None)
+        took = time.perf_counter() - begin
+        manifest = json.loads(where.manifest.read_text())
+        return Emulated(evaluate(scenario, where.captures, manifest), took)

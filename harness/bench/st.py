@@ -1,0 +1,206 @@
+"""ST measured: how it grows with the cluster, and how long a confirmation takes under loss.
+
+The first table is one PDU of every entity at the same instant, again and again, on a channel of 10 Mbit/s: each burst
+is settled before the next. The second is the work that other group communication systems were measured with: three
+members, 200 messages a second each, 200 bytes, random loss at every receiver. In virtual time computing takes none:
+latencies are those of the protocol on its channel, not of Python.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from captures.metrics.registry import quantile
+from harness.bench.emulated import Emulated, emulated
+from harness.world import World
+from nodes.machine import Setting
+from nodes.st.machine import St
+from nodes.st.options import StOptions
+from nodes.wire.note import NoteKind
+from topologies.plan import Channel
+
+_SIZES = (3, 5, 10, 16)
+_BURSTS = 50
+_BURST = """
+name = "bench-st-{nodes}"
+protocol = "st"
+[topology]
+kind = "one_channel"
+nodes = {nodes}
+channel = {{ rate = "10mbit", delay = "20us" }}
+[workload]
+kind = "bursts"
+rounds = {bursts}
+every = "200ms"
+payload = 256
+"""
+_LOSSES = (0, 1, 5, 10, 20)
+_RATES = {"10mbit": 1e7, "100mbit": 1e8}
+_UNDER_LOSS = """
+name = "bench-st-loss"
+protocol = "st"
+limit = "120s"
+[topology]
+kind = "one_channel"
+nodes = 3
+channel = {{ rate = "{rate}", delay = "20us" }}
+[[impair]]
+on = "receivers"
+loss = "{loss}%"
+[workload]
+kind = "steady"
+rate = "{per_s}/s"
+for = "{for_s}s"
+payload = 200
+[st]
+{options}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """One cluster size: speed, cost and latency without loss."""
+
+    nodes: int
+    memory_per_s: float  # PDUs confirmed by an entity, per second of wall time
+    emulated_per_s: float
+    bytes_per_delivered_byte: float
+    confirmation_slots: float  # median, in channel times of a DATA PDU
+
+    def __str__(self) -> str:
+        return (
+            f"n = {self.nodes}: {self.memory_per_s:,.0f} PDUs confirmed per wall second in memory, "
+            f"{self.emulated_per_s:,.0f} emulated; {self.bytes_per_delivered_byte:.2f} bytes on the channel per "
+            f"delivered byte; confirmed after {self.confirmation_slots:.1f} channel times "
+            f"({self.confirmation_slots / self.nodes:.2f} n)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Exponents:
+    """The powers of n by which the growth above goes, fitted on logarithms."""
+
+    bytes_per_delivered_byte: float
+    confirmation_slots: float
+
+    def __str__(self) -> str:
+        return (
+            f"growth with n: bytes per delivered byte n^{self.bytes_per_delivered_byte:.2f}, "
+            f"confirmation n^{self.confirmation_slots:.2f}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UnderLoss:
+    """One channel rate and loss: three members with 200 messages of 200 bytes a second each."""
+
+    rate: str
+    loss_percent: int
+    p50_ms: float  # from submission to confirmation at an entity
+    p99_ms: float
+    delivered_share: float
+    kept: float  # of the loss-free rate, with the channel saturated
+    violated: tuple[str, ...]
+
+    def __str__(self) -> str:
+        line = " (the line at 10%: 5 and 30 ms, half of the rate)" if self.loss_percent == 10 else ""
+        return (
+            f"{self.rate}, {self.loss_percent}% loss: submission to confirmation p50 {self.p50_ms:.2f} ms, p99 "
+            f"{self.p99_ms:.2f} ms; delivered {self.delivered_share:.4f}; {self.kept:.2f} of the loss-free rate kept"
+            + line
+            + (f"; VIOLATED {', '.join(self.violated)}" if self.violated else "")
+        )
+
+
+def bench_st() -> Iterator[Growth | Exponents | UnderLoss]:
+    """Both tables."""
+    growth = []
+    for nodes in _SIZES:
+        growth.append(_growth(nodes))
+        yield growth[-1]
+    yield Exponents(
+        _exponent([(one.nodes, one.bytes_per_delivered_byte) for one in growth]),
+        _exponent([(one.nodes, one.confirmation_slots) for one in growth]),
+    )
+    for rate in _RATES:
+        yield from under_loss(rate)
+
+
+def _growth(nodes: int) -> Growth:
+    run = emulated(_BURST.format(nodes=nodes, bursts=_BURSTS))
+    return Growth(
+        nodes,
+        _memory_per_s(nodes),
+        len(run.events(NoteKind.CONFIRMED)) / run.wall_s,
+        run.metric("bytes_per_delivered_byte"),
+        run.metric("confirmation_p50_ms") * 1e6 / _slot_ns(nodes),
+    )
+
+
+def _slot_ns(nodes: int) -> int:
+    """The channel time of a DATA PDU: Ethernet, our header and the fixed part, two vectors, the payload."""
+    return Channel(round(_RATES["10mbit"])).slot_ns(14 + 12 + 24 + 8 * nodes + 256)
+
+
+def _memory_per_s(nodes: int) -> float:
+    """The same bursts in memory."""
+    members = tuple(range(1, nodes + 1))
+    slot_ns = _slot_ns(nodes)
+    world = World(1)
+    for me in members:
+        world.add(me, St(Setting(me=me, members=members, seed=me, slot_ns=slot_ns), StOptions()))
+    world.channel(slot_ns)
+    for burst in range(_BURSTS):
+        for me in members:
+            world.at(world.now + burst * 200_000_000, lambda me=me: world.submit(me, members, bytes(256)))  # type: ignore[misc]
+    begin = time.perf_counter()
+    world.run()
+    took = time.perf_counter() - begin
+    return sum(one.kind is NoteKind.CONFIRMED for one in world.history().events) / took
+
+
+def _exponent(points: list[tuple[int, float]]) -> float:
+    """Least squares on a double logarithmic scale."""
+    xs, ys = zip(*((math.log(x), math.log(y)) for x, y in points), strict=True)
+    return statistics.linear_regression(xs, ys).slope
+
+
+def under_loss(rate: str, options: str = "") -> Iterator[UnderLoss]:
+    """One channel rate, all losses."""
+    loss_free = 0.0
+    for loss in _LOSSES:
+        text = {"rate": rate, "loss": loss, "options": options}
+        paced = emulated(_UNDER_LOSS.format(per_s=200, for_s=5, **text))
+        waits = confirmations_ms(paced)
+        pushed = emulated(_UNDER_LOSS.format(per_s=round(_RATES[rate] / 5e3), for_s=5e6 / _RATES[rate], **text))
+        per_s = confirmed_per_s(pushed)
+        loss_free = loss_free or per_s
+        yield UnderLoss(
+            rate, loss, _at(waits, 0.5), _at(waits, 0.99), paced.metric("delivered_share"),
+            per_s / loss_free, (*paced.violated, *pushed.violated),
+        )  # fmt: skip
+
+
+def confirmations_ms(run: Emulated) -> list[float]:
+    """From each submission to its confirmation by each entity, in the order of size."""
+    submitted = {(one.node, one.seq): one.time_ns for one in run.events(NoteKind.SUBMITTED)}
+    began = {
+        (one.about, one.seq): submitted[one.node, one.values[0]] for one in run.events(NoteKind.SENT) if one.values
+    }
+    return sorted((one.time_ns - began[one.about, one.seq]) / 1e6 for one in run.events(NoteKind.CONFIRMED))
+
+
+def _at(ordered: list[float], share: float) -> float:
+    found = quantile(ordered, share)
+    return math.nan if found is None else found
+
+
+def confirmed_per_s(run: Emulated) -> float:
+    """PDUs per second of virtual time, from the first submission to the last confirmation."""
+    times = [one.time_ns for one in run.events(NoteKind.CONFIRMED)]
+    first = min(one.time_ns for one in run.events(NoteKind.SUBMITTED))
+    return len(times) / (max(times) - first) * 1e9
