@@ -50,7 +50,7 @@ class Program:
             preexec_fn=lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0),  # a crash of the node is its own
         )  # fmt: skip
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._to, self._from = self._process.stdin, self._process.stdout.fileno()
+        self._to, self._from = self._process.stdin, self._process.stdout
         self._rest = b""
 
     def step(self, event: Input, now_ns: int) -> list[Output]:
@@ -89,11 +89,12 @@ class Program:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._from.close()
         return {"refused_foreign": self._refused}
 
     def _answer(self) -> str:
         while b"\n" not in self._rest:
-            read = os.read(self._from, 65_536)
+            read = os.read(self._from.fileno(), 65_536)
             if not read:
                 raise ProgramError(self._how_it_ended())
             self._rest += read
