@@ -23,6 +23,7 @@ from nodes.st.entity import Entity
 from nodes.st.machine import St
 from nodes.st.options import StOptions, Timing
 from nodes.st.recovery import Mode
+from nodes.to.live import entity as to_entity
 from nodes.to.machine import To
 from nodes.to.options import ToOptions, ViewTiming
 from nodes.wire import Pdu
@@ -195,7 +196,7 @@ class Restless(Watched):
         self._starts[me] += 1
         members, seed = tuple(range(1, self.n + 1)), self.random.randrange(1 << 30)
         start = self._starts[me]
-        return To(Setting(me=me, members=members, seed=seed, incarnation=start, **self._setting), self._options)
+        return to_entity(Setting(me=me, members=members, seed=seed, incarnation=start, **self._setting), self._options)
 
     @property
     def everybody(self) -> tuple[int, ...]:

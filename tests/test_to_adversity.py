@@ -64,10 +64,12 @@ class Trouble:
         self.world.at(at + length, lambda: self.deaf.difference_update(pairs))
 
 
-def schedule(seed: int, options: ToOptions | None = None, kinds: str = "cfklpd") -> tuple[Restless, bool]:
+def schedule(
+    seed: int, options: ToOptions | None = None, kinds: str = "cfklpd", n: int | None = None
+) -> tuple[Restless, bool]:
     """One random run, until all is calm; kinds: crash, freeze, cut (k), partition, deaf. Whether it became calm."""
     chance = random.Random(seed)
-    n = 3 + seed % 3
+    n = n or 3 + seed % 3
     world = Restless(n, options or ToOptions(silence=chance.choice((12, 20))), seed)
     trouble = Trouble(world, chance)
     world.channel(SLOT, trouble.loss)

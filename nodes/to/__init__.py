@@ -2,14 +2,14 @@
 
 from nodes.machine import ProtocolSpec
 from nodes.st.transfer import MAX_PAYLOAD
-from nodes.to.machine import To
+from nodes.to.live import entity
 from nodes.to.options import ToOptions
 
 PROTOCOL = ProtocolSpec(
     name="to",
     transport="channel",
     options=ToOptions,
-    make=To,
+    make=entity,
     properties=("TD-1", "TD-2", "TD-3", "TD-4", "TD-5", "TD-6"),
     heartbeats=True,
     max_payload=MAX_PAYLOAD,

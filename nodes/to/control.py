@@ -49,7 +49,8 @@ class Control(Entity):
         self.committed: View = self.v
         self.members = frozenset(self._setting.members)
         self._heard = [self._now] * self.n  # when a PDU of each entity's current incarnation last came
-        self._buffered: list[ToData] = []  # BUFd, in the order of arrival
+        self._buffered: list[tuple[int, ToData]] = []  # BUFd, in the order of arrival, with `taken` at that time
+        self._taken = 0  # messages that did not have to wait
         self._watch_at: int | None = None  # the earliest time at which a T_stop may have passed
         self._heartbeat_at: int | None = None  # T_hb
         self._view_at: int | None = None  # T_r'
@@ -177,7 +178,9 @@ class Control(Entity):
         if self.vm is ViewMode.LEFT or not self._admit(pdu):
             return
         self._learn(pdu)
-        if isinstance(pdu, DataBlock):
+        if self._replay:
+            self._keep_for_later(pdu)  # what I learnt has ended a round: those that waited for its end came before
+        elif isinstance(pdu, DataBlock):
             self._on_data(pdu)
         elif isinstance(pdu, SnapshotBlock):
             if self.vm is not ViewMode.JOINING:
@@ -229,10 +232,11 @@ class Control(Entity):
         assert isinstance(p, ToData)
         if self._must_wait(p):
             if len(self._buffered) < 4 * self._window * self.n:
-                self._buffered.append(p)
+                self._buffered.append((self._taken, p))
             else:
                 self._counters["buffered_dropped"] += 1
         else:
+            self._taken += bool(p.dst)
             super()._on_data(self._about_these_lives(p))
 
     def _about_these_lives(self, p: ToData) -> ToData:
@@ -246,15 +250,26 @@ class Control(Entity):
     def _must_wait(self, p: ToData) -> bool:
         """D1: does p belong behind a view change?"""
 
-    def _replay_buffered(self) -> None:
-        """D1 again for everything that waited. What a stopped or an earlier incarnation sent is void."""
+    def _replay_buffered(self, *, agreed: bool = False) -> None:
+        """D1 again for everything that waited. What a stopped or an earlier incarnation sent is void.
+
+        Behind a join that all commit, what waited belongs behind all that did not: that is agreed. Otherwise others
+        may have taken it when it came, hence before what came in the meantime here: it is taken for lost, so that a
+        recovery round agrees on its place.
+        """
         waiting, self._buffered = self._buffered, []
-        for p in waiting:
+        before = self._taken
+        for taken, p in waiting:
             k, theirs = p.src - 1, p.v[p.src - 1] >> 1
-            if theirs == self.committed[k] >> 1 and not self.v[k] & 1:
-                self._on_data(p)
-            elif theirs > self.committed[k] >> 1:
-                self._buffered.append(p)
+            if theirs > self.committed[k] >> 1:
+                self._buffered.append((taken, p))
+            elif theirs == self.committed[k] >> 1 and not self.v[k] & 1:
+                if self._must_wait(p):
+                    self._buffered.append((taken, p))
+                elif agreed or taken == before or not p.dst:
+                    self._on_data(p)
+                else:
+                    self._counters["overtaken"] += 1
 
     # Views
 

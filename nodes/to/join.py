@@ -103,13 +103,17 @@ class Joining(Stopping):
     def _admit_joiners(self) -> None:
         """enterR(). A join for which I have sent RCV_ACK may be committed elsewhere: its record stays."""
         self._rpacks, self._racks = {}, {}
-        self._fnxt, self._fnxtp = self.sl.tseq, self.sl.pseq[0]
+        self._freeze()
         self._ack_at = None
         self._enter_view_mode(ViewMode.ADMITTING)
         self._counters["joins"] += 1
         self._hear_all()
         self._say_pack()
         self._advance_join()
+
+    def _freeze(self) -> None:
+        """NXT and NXTP: where I stand."""
+        self._fnxt, self._fnxtp = self.sl.tseq, self.sl.pseq[0]
 
     def _say_pack(self) -> None:
         pack = self._join_pdu(ToRcvPack)
@@ -151,7 +155,7 @@ class Joining(Stopping):
             self._answer("RCV_PACK", lambda: self._join_pdu(ToRcvPack))
 
     def _merge_as_joiner(self, x: JoinBlock) -> bool:
-        if _is_member(x):
+        if is_member(x):
             if self._founding:
                 self._leave(f"n{x.src} is a member of a cluster")
                 return False
@@ -216,7 +220,7 @@ class Joining(Stopping):
             self._say_ack()
             self._view_at = self._next_repetition()
         if self._joined is not None and self._joined.v == self.v and self._all_current(self._racks):
-            epochs = {x.epoch for x in self._racks.values() if _is_member(x)}
+            epochs = {x.epoch for x in self._racks.values() if is_member(x)}
             if joining and len(epochs) <= 1:
                 self._commit_join(self._joined, max(epochs, default=0))
             elif not joining and epochs == {self.epoch} and self.mode is Mode.DATA:
@@ -283,7 +287,7 @@ class Joining(Stopping):
         self._install("join")
         self._hear_all()
         self.sl.drop_below(log.al.minimum[self.index])
-        self._replay_buffered()
+        self._replay_buffered(agreed=True)
         if any(v & 1 and v != c for v, c in zip(self.v, self.committed, strict=True)):
             if self.vm is ViewMode.NORMAL:
                 self._stop_round(ToStopPack)
@@ -405,10 +409,10 @@ class Joining(Stopping):
     def _hear_of_stop(self, x: StopBlock) -> None:
         """S2.1: a joiner takes no part in a stop round, but the view it joins changes."""
         known = self._merge(self.v, x.v)
-        if known != self.v and self._met_member and _is_member(x):
+        if known != self.v and self._met_member and is_member(x):
             self._begin_again(known)
 
 
-def _is_member(x: ToPdu | ViewBlock) -> bool:
+def is_member(x: ToPdu | ViewBlock) -> bool:
     """Does the sender take part in a committed view?"""
     return x.committed[x.src - 1] == x.v[x.src - 1]

@@ -24,6 +24,7 @@ class ToOptions:
     """The scenario table [to]."""
 
     rules: Literal["repaired", "printed"] = "repaired"
+    recovery: Literal["suspended", "live"] = "suspended"  # do members send while somebody joins?
     resend: Literal["selective", "range"] = "selective"
     cluster: int = 1
     window: int = 0  # W: data PDUs an entity may have unacknowledged; 0 is 3n
