@@ -89,6 +89,7 @@ class Shell:
         self._incarnation = config.setting.incarnation
         self._me = config.setting.me
         self._link = attach(config.attachment)
+        self._padded = config.attachment.transport == "channel"  # Ethernet fills short frames up, UDP adds nothing
         self._loopback = Loopback()
         self._machine: Machine = config.spec.make(config.setting, config.options)
         now = time.time_ns()
@@ -153,7 +154,7 @@ class Shell:
         for data in self._link.receive_one() if self._read_delay_ns else self._link.receive():
             self._received += 1
             try:
-                pdu = decode_untrusted(data)
+                pdu = decode_untrusted(data, padded=self._padded)
             except WireError as error:
                 self._malformed += 1
                 self._note(Log(NoteKind.REFUSED, text=f"malformed: {error}"), local)

@@ -185,6 +185,45 @@ def test_all_reasons_at_once_in_the_order_of_lines() -> None:
     assert [int(one.split(":")[1]) for one in found] == [7, 12, 15, 16, 19]
 
 
+OUTSIDER = LAN.replace("nodes = 3", "nodes = 3\noutsiders = 1")
+FORGE = '\n[[fault]]\nkind = "forge"\nfrom = "n4"\n'
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        ('pdu = { type = "DATA" }\nraw = "00"', "an outsider sends one of pdu, heard and raw"),
+        ("", "an outsider sends one of pdu, heard and raw"),
+        ('raw = "00"\nset = { seq = 1 }', "set changes what was heard"),
+        ('raw = "0g"', "'0g' is not hexadecimal: two digits per byte"),
+        ('raw = "00"\nsize = -1', "size is 0 to 65000 bytes"),
+        ('raw = "00"\ncount = 0', "count is at least 1"),
+        ('raw = "00"\nto = "n4"', "there is no node 'n4': this scenario has n1 to n3"),
+        ('pdu = { type = "DTA" }', "raw has no PDU 'DTA'; did you mean 'DATA'?"),
+        ('pdu = { type = "DATA", sq = 1 }', "sq: DATA has no such field; did you mean 'seq'?"),
+        ('pdu = { type = "DATA", seq = "x" }', "seq cannot be 'x'"),
+        ('pdu = { type = "DATA", seq = 4294967296 }', "there is no such DATA: "),
+        ('pdu = { type = "DATA", ndest = 2, dest = [1] }', "raw.DATA.dest: 1 elements, not 2"),
+        ('heard = { type = "DATA" }\nset = { seqq = 1 }', "seqq: DATA has no such field; did you mean 'seq'?"),
+        ('heard = { type = "DTA" }', "raw has no PDU 'DTA'; did you mean 'DATA'?"),
+    ],
+)
+def test_a_wrong_forgery(keys: str, reason: str) -> None:
+    assert loads(OUTSIDER + FORGE + 'raw = "00"').topology.plan().hosts == ("n1", "n2", "n3", "n4")
+    assert any(reason in one for one in problems(OUTSIDER + FORGE + keys)), problems(OUTSIDER + FORGE + keys)
+
+
+def test_only_an_outsider_forges_and_nothing_else_happens_to_it() -> None:
+    forge = FORGE + 'raw = "00"'
+    assert "'n4' is no outsider: say outsiders = 1 in [topology]" in problems(LAN + forge)[0]
+    assert "'n2' is no outsider: this scenario has n4" in problems(OUTSIDER + forge.replace("n4", "n2"))[0]
+    crash = '\n[[fault]]\nkind = "crash"\nat = "1s"\nnode = "n4"'
+    assert "there is no node 'n4': this scenario has n1 to n3" in problems(OUTSIDER + crash)[0]
+    late = FORGE + 'raw = "00"\ncount = 3\nevery = "400s"'
+    assert "this ends at 800s, after the limit of 600s" in problems(OUTSIDER + late)[0]
+    assert "outsiders is at least 1" in problems(LAN.replace("nodes = 3", "nodes = 3\noutsiders = 0"))[0]
+
+
 def test_the_protocol_fits_the_network() -> None:
     assert "runs over IPv6, which a one_channel does not carry" in problems(GOOD.replace("raw", "delta"))[0]
     assert "st needs a single channel: take kind = \"one_channel\", not 'lan'" in problems(LAN.replace("raw", "st"))[0]

@@ -141,22 +141,45 @@ EXPECT = st.sampled_from(
 )  # fmt: skip
 
 
+FORGED = st.lists(
+    kind(
+        "forge",
+        st.sampled_from(
+            [
+                {"from": "n4", "pdu": {"type": "DATA", "src": "n2", "seq": 3, "ndest": 2, "dest": [1, 2]}},
+                {"from": "n4", "pdu": {"type": "DATA", "payload": "x"}, "to": ["n1", "n3"], "size": 20},
+                {"from": "n4", "heard": {"type": "DATA", "src": 2}, "set": {"seq": 5}, "count": 3, "every": "1ms"},
+                {"from": "n4", "raw": "74 75 ff", "to": "n1", "at": "1ms"}, {"from": "n4", "raw": "", "size": 0},
+            ]
+        ),
+    ),
+    max_size=2,
+)  # fmt: skip
+
+
 NETWORKS = ("lan", "mesh", "star", "line", "ring", "tree", "two_sites")
 
 
 @st.composite
 def documents(draw: st.DrawFn) -> dict[str, Any]:
+    forged = draw(FORGED)
+    outsiders = {"outsiders": 1} if forged else {}
     return {
         "name": draw(st.sampled_from(["x", "<script>é\"'", "a b"])),
         "protocol": "raw",
         **draw(some(seed=st.integers(0, 2**63 - 1), description=TEXT, settle=durations(1, 10**9))),
-        "topology": {"kind": draw(st.sampled_from(NETWORKS)), "nodes": 3, **draw(some(snooping=st.booleans()))},
+        "topology": {
+            "kind": draw(st.sampled_from(NETWORKS)),
+            "nodes": 3,
+            **outsiders,
+            **draw(some(snooping=st.booleans())),
+        },
         "impair": draw(st.lists(IMPAIRMENT, max_size=1).map(lambda all: [{**one, "on": "senders"} for one in all])),
         "clock": draw(
             st.sampled_from([[], [{"node": "n1", "offset": "-1ms"}, {"node": ["n2", "n3"], "drift": "9ppb"}]])
         ),
         "workload": draw(WORKLOAD),
-        "fault": draw(SERIES) + draw(st.lists(SINGLE, max_size=3)),
+        "fault": draw(SERIES) + draw(st.lists(SINGLE, max_size=3)) + forged,
         "expect": draw(st.lists(EXPECT, max_size=2)),
     }
 

@@ -99,8 +99,8 @@ def start_injector(devices: Mapping[str, str], found: Sequence[Rule]) -> int:
     return pid
 
 
-def end_injector(pid: int) -> bool:
-    """Kill the injector; was it still at work?"""
+def end_helper(pid: int) -> bool:
+    """Kill an injector, or an outsider; was it still at work?"""
     os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     return os.WIFSIGNALED(status)

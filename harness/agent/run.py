@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.agent import injector, processes
+from harness.agent import forger, injector, processes
 from harness.agent.notes import HarnessNotes
 from harness.agent.recorder import Point, Recorder
 from harness.agent.traffic import Traffic
@@ -21,6 +21,7 @@ from harness.scenario.faults import (
     Change,
     ClockChange,
     Crash,
+    Forge,
     Heal,
     LinkState,
     Partition,
@@ -88,7 +89,7 @@ class _Run:
         self.processes: dict[str, processes.Process] = {}
         self.readers: dict[str, tuple[int, int | None]] = {}  # slow readers: delay, buffer
         self.cut: set[str] = set()  # links that are down
-        self.injector: int | None = None  # its process
+        self.helpers: dict[str, int] = {}  # the injector's process, those of outsiders
         self.state = Path("/run/tutti/state") if Path("/run/tutti/run").exists() else run_dir / ".state"
         self._timeline: list[tuple[int, int, Callable[[], None]]] = []
         self._order = 0
@@ -112,6 +113,7 @@ class _Run:
                 self.clocks[node] = Clock(clock.offset_ns, clock.drift_ppb, self.t0)
         for node in self.scenario.nodes:
             self._start(node)
+        self._start_outsiders()
         if time.time_ns() >= self.t0:
             raise RunFailed("the nodes were not ready when the run was to begin (is the machine overloaded?)")
         self._enter_faults()
@@ -121,8 +123,9 @@ class _Run:
         quiet = self._until_quiet()
         self.notes.send(NoteKind.MARK, text="end", values=(int(quiet),))
         self.findings["quiet"] = quiet
-        if self.injector is not None and not injector.end_injector(self.injector):
-            raise RunFailed("the injector of PDU faults died")
+        for what, pid in self.helpers.items():
+            if not injector.end_helper(pid):
+                raise RunFailed(f"{what} died")
         self.findings["impairments_at_end"] = self.traffic.settings()
         self.findings["counters"] = {
             node: processes.stop(process) for node, process in self.processes.items() if node not in self.crashed
@@ -166,7 +169,16 @@ class _Run:
         rules = injector.rules(self.plan, self.scenario.fault, self.t0, self.scenario.seed)
         if rules:
             devices = self.traffic.inject(sorted({rule.port for rule in rules}))
-            self.injector = injector.start_injector(devices, rules)
+            self.helpers["the injector of PDU faults"] = injector.start_injector(devices, rules)
+
+    def _start_outsiders(self) -> None:
+        members = self.scenario.nodes
+        for number, host in enumerate(self.plan.hosts[len(members) :]):
+            work = forger.forgeries(self.scenario.fault, host, self.t0)
+            if work:
+                self.helpers[f"the outsider at {host}"] = forger.start_forger(
+                    self.network.node(host), self._attachment(host, None), work, self.spec.name, 3 + number
+                )
 
     def _start(self, node: str) -> None:
         process = processes.start(self.network.node(node), lambda: self._config(node))
@@ -185,22 +197,25 @@ class _Run:
         read_delay, buffer = self.readers.get(
             node, (scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes)
         )  # fmt: skip
-        end = plan.interfaces(node)[0]
         setting = Setting(
             me=number, members=members, seed=seed_for(scenario.seed, "machine", node),
             incarnation=next_incarnation(state_file), slot_ns=max(slot, read_delay),
             buffer_pdus=scenario.node.buffer_pdus, hops={other: plan.hops(number, other) for other in members},
         )  # fmt: skip
-        attachment = Attachment(
-            transport="udp" if plan.ipv6 else "channel", interface=end.interface, mac=end.mac,
-            addresses={other: plan.address(f"n{other}") for other in members} if plan.ipv6 else {},
-            group=plan.group, buffer_bytes=buffer or _RECEIVE_BUFFER_BYTES,
-            hop_limit=plan.max_hops + 1 if plan.ipv6 else 1,
-        )  # fmt: skip
         submissions = [Submission(self.t0 + one.at_ns, one.number, one.to, one.data) for one in self.schedule[node]]
         return NodeConfig(
-            spec=self.spec, options=scenario.options, setting=setting, attachment=attachment, schedule=submissions,
-            clock=self.clocks[node], state_file=state_file, read_delay_ns=read_delay,
+            spec=self.spec, options=scenario.options, setting=setting, attachment=self._attachment(node, buffer),
+            schedule=submissions, clock=self.clocks[node], state_file=state_file, read_delay_ns=read_delay,
+        )  # fmt: skip
+
+    def _attachment(self, host: str, buffer_bytes: int | None) -> Attachment:
+        plan, members = self.plan, self.scenario.nodes
+        end = plan.interfaces(host)[0]
+        return Attachment(
+            transport="udp" if plan.ipv6 else "channel", interface=end.interface, mac=end.mac,
+            addresses={int(other[1:]): plan.address(other) for other in members} if plan.ipv6 else {},
+            group=plan.group, buffer_bytes=buffer_bytes or _RECEIVE_BUFFER_BYTES,
+            hop_limit=plan.max_hops + 1 if plan.ipv6 else 1,
         )  # fmt: skip
 
     # the timeline
@@ -211,7 +226,9 @@ class _Run:
 
     def _enter_faults(self) -> None:
         for fault in self.scenario.fault:
-            if not isinstance(fault, PduFault):
+            if isinstance(fault, Forge):
+                self._at(fault.last_ns, lambda: None)  # the outsider does it; the run does not end before
+            elif not isinstance(fault, PduFault):
                 self._at(fault.at_ns, lambda fault=fault: self._do(fault))  # type: ignore[misc]
 
     def _do(self, fault: AnyFault) -> None:

@@ -179,7 +179,12 @@ def same_bytes(facts: Facts) -> Finding:
             )
     held: dict[tuple[int, int], Transmission] = {}  # message -> a frame whose sender says what it holds
     for frame in facts.history.transmissions:
-        if frame.digest and frame.direction == "out" and frame.at == f"n{frame.src}":
+        if (
+            frame.digest
+            and frame.direction == "out"
+            and frame.at == f"n{frame.src}"
+            and frame.src in facts.history.nodes
+        ):
             said = held.setdefault((frame.about, frame.seq), frame)
             if said.digest != frame.digest:
                 return _different(facts, said, frame)
@@ -230,8 +235,9 @@ def accurate(facts: Facts) -> Finding:
 
 def _about(facts: Facts) -> Iterator[tuple[_Message, list[Transmission]]]:
     frames: dict[tuple[int, int], list[Transmission]] = defaultdict(list)
+    hosts = {f"n{node}" for node in facts.history.nodes}  # what an outsider sends arrives, but nobody sent it
     for frame in facts.history.transmissions:
-        if frame.title in _PACKETS and frame.at.startswith("n") and frame.at[1:].isdigit():
+        if frame.title in _PACKETS and frame.at in hosts:
             frames[frame.about, frame.seq].append(frame)
     for one in _messages(facts):
         yield one, frames.get((one.sending.about, one.sending.seq), [])

@@ -68,7 +68,12 @@ def network_of(scenario: Scenario, history: History, captures: Path) -> Network:
     for event in history.events:
         if event.kind is NoteKind.READY:
             starts.setdefault(event.node, []).append(event.time_ns)
-    return Network(history.nodes, addresses, plan.channel is not None, captured, starts)
+    return Network(_hosts(scenario), addresses, plan.channel is not None, captured, starts)
+
+
+def _hosts(scenario: Scenario) -> tuple[int, ...]:
+    """The nodes, and the outsiders behind them."""
+    return tuple(range(1, scenario.topology.nodes + (scenario.topology.outsiders or 0) + 1))
 
 
 def origin_of(history: History) -> int:
@@ -92,7 +97,7 @@ def make_scene(
     used = {one.first.what.title for one in sent}
     faults = bands(history.events, history.nodes)
     scene = Scene(
-        origin_ns, history.nodes, sent, notes, damaged, faults, series_of(notes, sent), list(failures),
+        origin_ns, _hosts(scenario), sent, notes, damaged, faults, series_of(notes, sent), list(failures),
         [title for title in titles if title in used], [path.name for path in capture_files(captures)],
         fold(np.zeros(0, dtype=np.int64), ()),
     )  # fmt: skip

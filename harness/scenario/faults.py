@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from harness.scenario.codecs import Number, OneOrMore
+from harness.scenario.forgeries import Fields, FieldsCodec, HexCodec
 from harness.scenario.pdus import PduCodec, PduMatch
 from topologies.impairments import Impairment
 
@@ -196,15 +197,47 @@ class Duplicate(PduFault):
     by_ns: Time = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forge(Fault):
+    """An outsider, a host of the topology that is no member, sends the nodes `to` (or everybody) something of its own
+    making: a `pdu`, one it `heard`, changed by `set`, or `raw` bytes; cut or filled up to `size`; `count` times."""
+
+    KIND: ClassVar[str] = "forge"
+    from_: str
+    to: Names | None = None
+    pdu: Annotated[Fields, FieldsCodec()] | None = None
+    heard: Annotated[PduMatch, PduCodec()] | None = None
+    set_: Annotated[Fields, FieldsCodec()] | None = None
+    raw: Annotated[bytes, HexCodec()] | None = None
+    size: int | None = None
+    count: int = 1
+    every_ns: Time = 0
+
+    def __post_init__(self) -> None:
+        if sum(one is not None for one in (self.pdu, self.heard, self.raw)) != 1:
+            raise ValueError("an outsider sends one of pdu, heard and raw")
+        if self.set_ is not None and self.heard is None:
+            raise ValueError("set changes what was heard")
+        if self.size is not None and not 0 <= self.size <= 65_000:
+            raise ValueError("size is 0 to 65000 bytes")
+        if self.count < 1:
+            raise ValueError("count is at least 1")
+
+    @property
+    def last_ns(self) -> int:
+        """When the last of them goes out."""
+        return self.at_ns + (self.count - 1) * self.every_ns
+
+
 AnyFault = (
     Crash | Restart | Pause | Resume | Partition | Heal | LinkState | Change | ClockChange | SlowReader
-    | Drop | Delay | Duplicate
+    | Drop | Delay | Duplicate | Forge
 )  # fmt: skip
 
 FAULTS: Mapping[str, type[Any]] = {
     one.KIND: one
     for one in (
         Crash, Restart, Pause, Resume, Partition, Heal, LinkState, Change, ClockChange, SlowReader,
-        Drop, Delay, Duplicate,
+        Drop, Delay, Duplicate, Forge,
     )
 }  # fmt: skip

@@ -34,11 +34,22 @@ class TopologyOptions:
     first_site: int | None = None
     channel: Channel | None = None
     snooping: bool = False
+    outsiders: int | None = None  # hosts above n<nodes> on which no node runs, for faults of kind forge
+
+    def __post_init__(self) -> None:
+        if self.outsiders is not None and self.outsiders < 1:
+            raise ValueError("outsiders is at least 1, or not there")
 
     def plan(self) -> Plan:
         """The network; PlanError if there is none like that."""
         sizes = Sizes(routers=self.routers, arity=self.arity, depth=self.depth, first_site=self.first_site)
-        return build(self.kind, self.nodes, sizes, channel=self.channel, snooping=self.snooping)
+        hosts = self.nodes + (self.outsiders or 0)
+        return build(self.kind, hosts, sizes, channel=self.channel, snooping=self.snooping)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """n1 to nN: the hosts on which nodes run."""
+        return tuple(f"n{number}" for number in range(1, self.nodes + 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +274,7 @@ class Scenario(Top):
     @property
     def nodes(self) -> tuple[str, ...]:
         """n1 to nN."""
-        return tuple(f"n{number}" for number in range(1, self.topology.nodes + 1))
+        return self.topology.names
 
 
 def read_variant(kinds: Mapping[str, type[Any]], raw: Any, path: Path, problems: Problems, what: str) -> Any:

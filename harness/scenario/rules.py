@@ -5,10 +5,11 @@ Each rule looks at the parts that could be read, so that one bad table does not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from harness.scenario.faults import AnyFault, Change, ClockChange, LinkState, Partition, PduFault
+from harness.scenario.faults import AnyFault, Change, ClockChange, Forge, LinkState, Partition, PduFault
+from harness.scenario.forgeries import check_fields
 from harness.scenario.model import (
     AnyWorkload,
     Bursts,
@@ -58,10 +59,10 @@ def check(draft: Draft) -> Problems:
         problems += _expectations(draft)
     if plan is not None:
         problems += _impairments(draft, plan)
-        problems += _clocks(draft, plan)
-        problems += _workload(draft, plan)
+        problems += _clocks(draft)
+        problems += _workload(draft)
         problems += _faults(draft, plan)
-        problems += order(draft.fault, plan.hosts)
+        problems += order(draft.fault, _nodes(draft))
     problems += _times(draft)
     return problems
 
@@ -92,10 +93,14 @@ def _fits(draft: Draft) -> Iterator[Problem]:
         yield Problem(("topology", "kind"), f'{reason}: take kind = "lan", for instance')
 
 
-def _names(names: Iterable[str], plan: Plan, path: Path) -> Iterator[Problem]:
+def _nodes(draft: Draft) -> tuple[str, ...]:
+    return draft.topology.names if draft.topology else ()
+
+
+def _names(names: Iterable[str], nodes: Sequence[str], path: Path) -> Iterator[Problem]:
     for name in names:
-        if name not in plan.hosts:
-            reason = f"there is no node {name!r}: this scenario has n1 to n{len(plan.hosts)}"
+        if name not in nodes:
+            reason = f"there is no node {name!r}: this scenario has n1 to n{len(nodes)}"
             yield Problem(path, reason)
 
 
@@ -130,29 +135,29 @@ def _impairments(draft: Draft, plan: Plan) -> Iterator[Problem]:
             taken[name] = number
 
 
-def _clocks(draft: Draft, plan: Plan) -> Iterator[Problem]:
+def _clocks(draft: Draft) -> Iterator[Problem]:
     taken: set[str] = set()
     for number, clock in draft.clock:
-        yield from _names(clock.node, plan, ("clock", number, "node"))
+        yield from _names(clock.node, _nodes(draft), ("clock", number, "node"))
         for name in clock.node:
             if name in taken:
                 yield Problem(("clock", number, "node"), f"the clock of {name} is set twice")
             taken.add(name)
 
 
-def _workload(draft: Draft, plan: Plan) -> Iterator[Problem]:
-    workload, hosts = draft.workload, len(plan.hosts)
+def _workload(draft: Draft) -> Iterator[Problem]:
+    workload, nodes = draft.workload, _nodes(draft)
     largest = draft.spec.max_payload if draft.spec else None
     if isinstance(workload, Script):
         for number, message in enumerate(workload.message):
             path: Path = ("workload", "message", number)
-            yield from _names((message.node,), plan, (*path, "node"))
-            yield from _names(message.to, plan, (*path, "to"))
+            yield from _names((message.node,), nodes, (*path, "node"))
+            yield from _names(message.to, nodes, (*path, "to"))
     elif isinstance(workload, Generated):
-        yield from _names(workload.senders or (), plan, ("workload", "senders"))
+        yield from _names(workload.senders or (), nodes, ("workload", "senders"))
         choice, path = workload.destinations, ("workload", "destinations")
-        yield from _names(choice.nodes or (), plan, (*path, "nodes"))
-        available = hosts - (choice.among == "others")
+        yield from _names(choice.nodes or (), nodes, (*path, "nodes"))
+        available = len(nodes) - (choice.among == "others")
         if available < 1:
             yield Problem(path, "there are no others: this scenario has one node")
         elif choice.count is not None and choice.count > available:
@@ -163,11 +168,12 @@ def _workload(draft: Draft, plan: Plan) -> Iterator[Problem]:
 
 
 def _faults(draft: Draft, plan: Plan) -> Iterator[Problem]:
+    nodes = _nodes(draft)
     for number, fault in draft.fault:
         path: Path = ("fault", number)
         if isinstance(fault, Partition):
             for group in fault.groups or (fault.from_ or (), fault.to or ()):
-                yield from _names(group, plan, (*path, "groups" if fault.groups else "from"))
+                yield from _names(group, nodes, (*path, "groups" if fault.groups else "from"))
         elif isinstance(fault, LinkState):
             known = {link.name for link in plan.links}
             for name in fault.link:
@@ -177,13 +183,31 @@ def _faults(draft: Draft, plan: Plan) -> Iterator[Problem]:
             yield from _on(fault.on, plan, (*path, "on"))[1]
             yield from _refused(fault.impairment, draft, plan, path)
         elif isinstance(fault, PduFault):
-            yield from _names(fault.towards or (), plan, (*path, "towards"))
+            yield from _names(fault.towards or (), nodes, (*path, "towards"))
             if draft.spec is not None:
                 yield from check_match(fault.pdu, draft.spec.name, len(plan.hosts), (*path, "pdu"))
+        elif isinstance(fault, Forge):
+            yield from _forgery(fault, draft, plan, path)
         elif hasattr(fault, "node"):
-            yield from _names(fault.node, plan, (*path, "node"))
+            yield from _names(fault.node, nodes, (*path, "node"))
         if isinstance(fault, ClockChange):
             continue
+
+
+def _forgery(fault: Forge, draft: Draft, plan: Plan, path: Path) -> Iterator[Problem]:
+    nodes = _nodes(draft)
+    outsiders = plan.hosts[len(nodes) :]
+    if fault.from_ not in outsiders:
+        there = f"this scenario has {', '.join(outsiders)}" if outsiders else "say outsiders = 1 in [topology]"
+        yield Problem((*path, "from"), f"{fault.from_!r} is no outsider: {there}")
+    yield from _names(fault.to or (), nodes, (*path, "to"))
+    if draft.spec is not None:
+        if fault.pdu is not None:
+            yield from check_fields(fault.pdu, draft.spec.name, (), (*path, "pdu"))
+        if fault.heard is not None:
+            yield from check_match(fault.heard, draft.spec.name, len(plan.hosts), (*path, "heard"))
+            if fault.set_ is not None:
+                yield from check_fields(fault.set_, draft.spec.name, fault.heard.types, (*path, "set"))
 
 
 def _expectations(draft: Draft) -> Iterator[Problem]:
@@ -224,6 +248,6 @@ def _times(draft: Draft) -> Iterator[Problem]:
         reason = f"the workload ends at {write(last_ns(draft.workload))}, too late to settle before the limit"
         yield Problem(("workload",), f"{reason} of {write(limit)}")
     for number, fault in draft.fault:
-        end = fault.at_ns + (getattr(fault, "for_ns", None) or 0)
+        end = fault.last_ns if isinstance(fault, Forge) else fault.at_ns + (getattr(fault, "for_ns", None) or 0)
         if end >= limit:
             yield Problem(("fault", number, "at"), f"this ends at {write(end)}, after the limit of {write(limit)}")

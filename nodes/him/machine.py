@@ -30,6 +30,7 @@ from nodes.wire.him import (
     HimView,
     HimViewRequest,
 )
+from nodes.wire.note import NoteKind
 
 
 class Him:
@@ -93,6 +94,7 @@ class Him:
         core = self._core
         if not isinstance(pdu, HimPdu):
             core.counters["refused_foreign"] += 1
+            core.log(NoteKind.REFUSED, pdu.src, text="foreign")
             return
         try:
             opened = core.seal.open_untrusted(pdu)

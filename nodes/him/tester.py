@@ -86,6 +86,8 @@ class Tester:
         core, key = self._core, (pdu.origin, pdu.seq)
         if pdu.src != pdu.origin or pdu.origin == core.me:
             return core.refuse("not its originator", pdu)
+        if len(pdu.payload) > core.max_payload:
+            return core.refuse("oversized", pdu)
         if hash_of(pdu.payload) != pdu.hash:
             return core.refuse("hash", pdu)
         held = self.store.get(key)

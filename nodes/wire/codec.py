@@ -54,8 +54,8 @@ def encode(pdu: Pdu) -> bytes:
     return HEADER.pack(*head, check) + body
 
 
-def decode_untrusted(data: bytes) -> Pdu:
-    """The PDU at the start of `data`; what follows its length is link-layer padding."""
+def decode_untrusted(data: bytes, *, padded: bool = True) -> Pdu:
+    """The PDU at the start of `data`; what follows its length is link-layer padding, where there can be any."""
     if len(data) < HEADER.size:
         raise WireError(f"{len(data)} bytes are shorter than the header")
     magic, version_proto, number, src, length, check = HEADER.unpack_from(data)
@@ -65,6 +65,8 @@ def decode_untrusted(data: bytes) -> Pdu:
         raise WireError(f"version {version_proto >> 4}, not {VERSION}")
     if not HEADER.size <= length <= len(data):
         raise WireError(f"length {length} of {len(data)} bytes")
+    if length < len(data) and not padded:
+        raise WireError(f"{len(data) - length} bytes behind the PDU")
     data = bytes(data[:length])
     if check_of(data) != check:
         raise WireError("check failed")

@@ -1,0 +1,129 @@
+"""Outsiders at work: a process on each host that is no member and has faults of kind forge.
+
+It is attached to the network like a node, joins the group, and so hears what is sent to everybody; it keeps the
+latest PDU that each of its faults asks for, and sends what they say when they say it. The address under its packets
+is its own; what stands in them is whatever the scenario wants.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from harness.agent.notes import HarnessNotes
+from harness.scenario.faults import AnyFault, Forge
+from harness.scenario.forgeries import Fields, changed, made, sized
+from nodes.links import Attachment, Link, attach
+from nodes.wire import Pdu, WireError, decode_untrusted, encode
+from nodes.wire.note import NoteKind
+from topologies.mininet_network import NamespaceNode
+
+_BILLION = 1_000_000_000
+
+
+@dataclass(slots=True)
+class _Forgery:
+    """One fault, and what it has heard."""
+
+    fault: Forge
+    what: str  # in words, for the NOTE
+    heard: Pdu | None = None
+    times: list[int] = field(default_factory=list)  # true, those still to come
+
+    def datagram(self, protocol: str) -> bytes | None:
+        """What goes out now; nothing if nothing was heard yet."""
+        fault = self.fault
+        if fault.raw is not None:
+            return sized(fault.raw, fault.size)
+        pdu = made(fault.pdu, protocol) if fault.pdu is not None else self.heard
+        if pdu is None:
+            return None
+        return sized(encode(changed(pdu, fault.set_ or Fields())), fault.size)
+
+
+def forgeries(faults: Sequence[AnyFault], host: str, t0_ns: int) -> list[_Forgery]:
+    """What a host has to do."""
+    return [
+        _Forgery(
+            one, f"forge from {host} {_words(one)}".strip(),
+            times=[t0_ns + one.at_ns + turn * one.every_ns for turn in range(one.count)],
+        )
+        for one in faults
+        if isinstance(one, Forge) and one.from_ == host
+    ]  # fmt: skip
+
+
+def _words(fault: Forge) -> str:
+    if fault.raw is not None:
+        return "raw"
+    if fault.pdu is not None:
+        return str(dict(fault.pdu.values)["type"])
+    assert fault.heard is not None
+    return " ".join(("heard", *fault.heard.types))
+
+
+def start_forger(
+    node: NamespaceNode, attachment: Attachment, work: Sequence[_Forgery], protocol: str, incarnation: int
+) -> int:
+    """Fork a host's process; it is attached when this returns."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ready, theirs = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            notes = HarnessNotes(incarnation)  # to the builder's loopback: nothing of ours is on the host's
+            with node.entered():
+                _Forger(attach(attachment), notes, work, protocol, int(node.name[1:])).run(theirs)
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+    os.close(theirs)
+    if os.read(ready, 1) != b"r":
+        raise RuntimeError(f"the outsider at {node.name} did not start")
+    os.close(ready)
+    return pid
+
+
+class _Forger:
+    def __init__(self, link: Link, notes: HarnessNotes, work: Sequence[_Forgery], protocol: str, me: int) -> None:
+        self._link, self._notes, self._work, self._protocol, self._me = link, notes, work, protocol, me
+
+    def run(self, ready: int) -> None:
+        os.write(ready, b"r")
+        while True:
+            now = time.time_ns()
+            for one in self._work:
+                while one.times and one.times[0] <= now:
+                    del one.times[0]
+                    self._send(one)
+            due = min((one.times[0] for one in self._work if one.times), default=None)
+            wait = None if due is None else max(0, due - time.time_ns()) / _BILLION
+            if select.select([self._link.socket], [], [], wait)[0]:
+                self._hear()
+
+    def _hear(self) -> None:
+        for data in self._link.receive():
+            try:
+                pdu = decode_untrusted(data)
+            except WireError:
+                continue
+            for one in self._work:
+                if one.fault.heard is not None and one.fault.heard.matches(pdu):
+                    one.heard = pdu
+
+    def _send(self, one: _Forgery) -> None:
+        data = one.datagram(self._protocol)
+        text = one.what if data is not None else f"{one.what}: nothing heard yet"
+        self._notes.send(NoteKind.FAULT, peers=(self._me,), values=(len(data or b""),), text=text)
+        if data is not None:
+            to = None if one.fault.to is None else tuple(int(name[1:]) for name in one.fault.to)
+            self._link.send([(data, to)])
