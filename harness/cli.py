@@ -151,6 +151,10 @@ def _golden(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--renew", action="store_true", help="put the new captures in the place of the old")
 
 
+def _completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh"), help="for which shell")
+
+
 def _clean(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", default="runs", metavar="DIR", help="where the runs are (default: runs)")
     parser.add_argument("-n", "--dry-run", action="store_true", help="only say what would be removed")
@@ -182,6 +186,9 @@ COMMANDS = (
             "  tutti golden\n  tutti golden --renew raw-chosen"),
     Command("clean", "remove runs and caches that are no longer used", "harness.commands.clean:clean_command", _clean,
             "  tutti clean --dry-run"),
+    Command("completion", "print a script that completes words in your shell",
+            "harness.commands.completion:completion_command", _completion,
+            '  eval "$(tutti completion bash)"   # also: zsh; in ~/.bashrc for always'),
 )  # fmt: skip
 
 

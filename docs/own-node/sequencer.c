@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
     char line[8192], to[2048], data[4096], whole[4200];
     int kind, from, origin, number, n;
     unsigned members, global;
-    long long now, seq, mine = 0;
+    long long now, seq, mine = (atoll(getenv("TUTTI_INCARNATION")) - 1) << 32; /* no number is used twice */
     me = atoi(getenv("TUTTI_ME")), first = atoi(getenv("TUTTI_MEMBERS")), hasty = argc > 1 && !strcmp(argv[1], "hasty");
     for (; fgets(line, sizeof line, stdin); puts("."), fflush(stdout)) {
         if (sscanf(line, "submit %lld %d %2047s %4000s", &now, &number, to, data) == 4) {
