@@ -7,6 +7,7 @@ calls per PDU decides how fast a run is.
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 from collections.abc import Sequence
 
@@ -39,11 +40,13 @@ class Slots:
 
     def __init__(self, count: int, size: int) -> None:
         self.count, self.size = count, size
-        self._room = ctypes.create_string_buffer(count * size)
-        self._view = memoryview(self._room).cast("B")
+        # Memory that is not there until it is used: a buffer of ctypes is filled with zeros, and each page of it costs a
+        # fault, which in the private kernel is dearer than a system call.
+        self._room = mmap.mmap(-1, count * size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self._view = memoryview(self._room)
         self._vectors = (_Vector * count)()
         self._messages = (_Message * count)()
-        start = ctypes.addressof(self._room)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self._room))
         for number in range(count):
             self._vectors[number].base = start + number * size
             self._vectors[number].length = size
