@@ -40,8 +40,8 @@ class Slots:
 
     def __init__(self, count: int, size: int) -> None:
         self.count, self.size = count, size
-        # Memory that is not there until it is used: a buffer of ctypes is filled with zeros, and each page of it costs a
-        # fault, which in the private kernel is dearer than a system call.
+        # Memory that is not there until it is used: a buffer of ctypes is filled with zeros, and each page of it costs
+        # a fault, which in the private kernel is dearer than a system call.
         self._room = mmap.mmap(-1, count * size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._view = memoryview(self._room)
         self._vectors = (_Vector * count)()
