@@ -22,6 +22,7 @@ from harness.metrics import measure
 from harness.rundir import RunDir, RunDirError, write_json
 from harness.scenario import Scenario, load
 from harness.scenario.model import Expect
+from harness.terminal import ProgressLine, painted
 from nodes.protocols import protocol
 
 PASS, VIOLATED, UNKNOWN = 0, 1, 2
@@ -94,7 +95,7 @@ def checked(run: Path | str) -> Result:
     where = RunDir(Path(run))
     if not where.scenario.is_file() or not where.captures.is_dir():
         raise RunDirError(f"{run} is no run directory: it needs scenario.toml and captures/")
-    result = evaluate(load(where.scenario), where.captures, _manifest(where.manifest))
+    result = evaluate(load(where.scenario, judged=True), where.captures, _manifest(where.manifest))
     write_json(where.verdict, document(result))
     return result
 
@@ -117,6 +118,7 @@ def evaluate(scenario: Scenario, captures: Path, manifest: Mapping[str, Any]) ->
         nodes=range(1, scenario.topology.nodes + 1),
         counters=manifest.get("captures", {}),
         settings=settings_of(scenario.options),
+        segments=protocol(scenario.protocol).transport == "tcp",
     )
     if "failed" in manifest:
         reason = "manifest.json: the run was not carried out to its end"
@@ -199,7 +201,16 @@ def _measured(one: Measured) -> dict[str, Any]:
 
 # For people.
 
-_SIGNS = {Outcome.PASS: "ok", Outcome.FAIL: "NOT OK", Outcome.UNKNOWN: "unknown"}
+_SIGNS = {
+    Outcome.PASS: ("ok", "all as expected", "good"),
+    Outcome.FAIL: ("NOT OK", "NOT as expected", "bad"),
+    Outcome.UNKNOWN: ("unknown", "unknown", "unsure"),
+}
+
+
+def _sign(outcome: Outcome) -> str:
+    word, _, colour = _SIGNS[outcome]
+    return painted(f"{word:8}", colour)
 
 
 def summary(result: Result) -> str:
@@ -208,7 +219,7 @@ def summary(result: Result) -> str:
     for judged in result.properties:
         expected = "" if judged.expected is Outcome.PASS else " (as it should)" * (judged.outcome is Outcome.PASS)
         lines.append(
-            f"{_SIGNS[judged.outcome]:8} {judged.verdict.property:9} {judged.verdict.outcome}{expected}: "
+            f"{_sign(judged.outcome)} {judged.verdict.property:9} {judged.verdict.outcome}{expected}: "
             f"{judged.verdict.sentence}"
         )
         if judged.outcome is Outcome.FAIL:
@@ -216,11 +227,12 @@ def summary(result: Result) -> str:
     for measured in result.metrics:
         value = "no value" if measured.value is None else f"{measured.value:.6g}"
         lines.append(
-            f"{_SIGNS[measured.outcome]:8} {measured.expect.metric}: {value}, expected {_limits(measured.expect)}"
+            f"{_sign(measured.outcome)} {measured.expect.metric}: {value}, expected {_limits(measured.expect)}"
         )
     for hole in result.history.holes:
         lines.append(f"hole     {hole}")
-    lines.append({Outcome.PASS: "all as expected", Outcome.FAIL: "NOT as expected"}.get(result.outcome, "unknown"))
+    _, all_in_all, colour = _SIGNS[result.outcome]
+    lines.append(painted(all_in_all, colour))
     return "\n".join(lines)
 
 
@@ -237,7 +249,8 @@ def _limits(expect: Expect) -> str:
 
 def check_command(arguments: argparse.Namespace) -> int:
     """`tutti check RUN`."""
-    result = checked(arguments.run)
+    with ProgressLine(arguments.run).during("judging"):
+        result = checked(arguments.run)
     if arguments.json:
         print(json.dumps(document(result), indent=1, sort_keys=True, ensure_ascii=False))
     else:

@@ -19,6 +19,7 @@ from captures.run_history import capture_files
 from captures.unwrap import unwrap
 from captures.walk import RECORD_HEADER
 from harness.rundir import RunDir, RunDirError
+from harness.terminal import ProgressLine
 from nodes.wire import Pdu, WireError, all_pdu_types, decode_untrusted
 from nodes.wire.note import Note, NoteKind
 from nodes.wire.table import Flags
@@ -148,7 +149,8 @@ def diff(left: Path, right: Path) -> int:
     for run in (left, right):
         if not RunDir(run).captures.is_dir():
             raise RunDirError(f"{run} is no run directory: it has no captures/")
-    found = first_parting(left, right)
+    with ProgressLine(f"{left}, {right}").during("comparing"):
+        found = first_parting(left, right)
     print(explain(found, (str(left), str(right))))
     return EQUAL if found is None else DIFFERENT
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from harness.engines.kernel import private_kernel
 from harness.engines.live import lacks
 from harness.engines.outcome import MachineLacks
+from harness.terminal import painted
 
 LACKS = 69
 _SPACE_MB = 500
@@ -39,8 +40,12 @@ def doctor_command(arguments: argparse.Namespace) -> int:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
     else:
         for one in findings:
-            print(f"{'ok     ' if one.fine else 'missing'}  {one.needed_for:8} {one.what}: {one.detail}")
+            print(f"{_sign(one)}  {one.needed_for:8} {one.what}: {one.detail}")
     return 0 if all(one.fine for one in findings if one.needed_for == "virtual") else LACKS
+
+
+def _sign(one: Finding) -> str:
+    return painted("ok     ", "good") if one.fine else painted("missing", "unsure")
 
 
 def examine() -> Iterator[Finding]:

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import shutil
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +21,7 @@ from harness.rundir import RunDir
 from harness.scenario import Scenario, dump, identity, load
 from harness.scenario.find import find
 from harness.scenario.program import take_along
+from harness.terminal import ProgressLine
 from topologies.seeds import seed_for
 
 FORMAT = 1  # of the run directory
@@ -52,30 +52,6 @@ def run(scenario: Scenario, where: RunDir, options: EngineOptions, progress: Cal
         raise EngineError(f"{manifest['failed']}\n  (the nodes' own words are in {where.logs / 'agent.txt'})")
 
 
-class ProgressLine:
-    """One line on a terminal that is written over; silent elsewhere, and for the first second."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._begin = time.monotonic()
-        self._shown = False
-
-    def __call__(self, now: str) -> None:
-        elapsed = time.monotonic() - self._begin
-        if not sys.stderr.isatty() or elapsed < 1:
-            return
-        self._shown = True
-        text = f"\r{self._what}: at {now} of its own time, {elapsed:.0f} s of yours"
-        sys.stderr.write(text[: shutil.get_terminal_size().columns - 1] + "\033[K")
-        sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._shown:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
-
-
 def fresh(scenario: Scenario, out: str | None) -> RunDir:
     """A run directory for this scenario."""
     name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in scenario.name).strip(".-")
@@ -97,8 +73,10 @@ def run_command(arguments: argparse.Namespace) -> int:
         raise
     finally:
         line.clear()
-    result = checked(where.path)
-    write_report(where.path, result)
+    with line.during("judging"):
+        result = checked(where.path)
+    with line.during("drawing the report"):
+        write_report(where.path, result)
     if arguments.json:
         print(json.dumps({"run": str(where.path), **document(result)}, indent=1, sort_keys=True, ensure_ascii=False))
         return result.status

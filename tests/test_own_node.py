@@ -221,6 +221,8 @@ def test_the_example_is_judged_as_it_says_and_repeats(name: str, example: Path, 
         assert len([event for event in result.history.events if event.kind is NoteKind.DELIVERED]) >= 40
         runs.append(where.path)
     assert digest(runs[0]) == digest(runs[1])
+    (runs[1] / "program").unlink()
+    assert checked(runs[1]).status == 0, "a run is judged without its program"
     assert (runs[0] / "scenario.toml").read_text() == (runs[1] / "scenario.toml").read_text()
 
 

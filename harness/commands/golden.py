@@ -12,6 +12,7 @@ from harness.golden import difference, renew
 from harness.runner import run
 from harness.scenario import load
 from harness.scenario.find import find
+from harness.terminal import ProgressLine
 
 GOLDEN = Path(__file__).resolve().parents[2] / "captures" / "golden"
 
@@ -24,9 +25,11 @@ def golden_command(arguments: argparse.Namespace) -> int:
         golden = GOLDEN / name.replace("/", "-")
         # A new one is named by a scenario; one that is there repeats the scenario it was made from.
         scenario = load(golden / "scenario.toml" if (golden / "scenario.toml").exists() else find(name))
+        line = ProgressLine(golden.name)
         with tempfile.TemporaryDirectory(prefix="tutti-golden-") as directory:
             where = rundir.create(scenario.name, scenario.seed, Path(directory) / "run")
-            run(scenario, where, EngineOptions(), lambda now: None)
+            run(scenario, where, EngineOptions(), line)
+            line.clear()
             changed = renew(golden, where.path) if arguments.renew else difference(golden, where.path)
         if changed:
             status = 0 if arguments.renew else 1

@@ -22,6 +22,7 @@ from harness.report.scene import make_scene
 from harness.report.text import as_text
 from harness.rundir import RunDir
 from harness.scenario import dump
+from harness.terminal import ProgressLine
 
 __all__ = ["render", "show_command", "write_report"]
 
@@ -78,16 +79,18 @@ def _replay(manifest: Mapping[str, Any]) -> str:
 
 def show_command(arguments: argparse.Namespace) -> int:
     """`tutti show RUN`."""
-    where = RunDir(Path(arguments.run))
+    where, line = RunDir(Path(arguments.run)), ProgressLine(arguments.run)
     if arguments.text or arguments.json:
-        result = checked(where.path)
+        with line.during("judging"):
+            result = checked(where.path)
         if arguments.json:
             print(json.dumps(document(result), indent=1, sort_keys=True, ensure_ascii=False))
         else:
             print(as_text(where, result))
         return 0
     if not where.report.is_file() or _older(where):
-        write_report(where.path)
+        with line.during("drawing the report"):
+            write_report(where.path)
     print(where.report)
     if sys.stdout.isatty() and os.environ.get("DISPLAY"):
         subprocess.Popen(["xdg-open", str(where.report)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -40,11 +40,12 @@ def load(
     seed: int | None = None,
     engine: str | None = None,
     resolved: bool = False,
+    judged: bool = False,
 ) -> Scenario:
     """The scenario in a file, complete. ScenarioError has all that is wrong with it.
 
     Of a file that `dump` wrote (`resolved`) the names of properties and metrics are known to be right: they are not
-    looked up, which would import all judges.
+    looked up, which would import all judges. A run that is only `judged` needs no program any more.
     """
     try:
         text = path.read_bytes().decode()
@@ -53,7 +54,7 @@ def load(
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise ScenarioError([Located(f"{path}:{line}", line, "this is not TOML: it is no UTF-8 text")]) from None
-    return loads(text, str(path), settings=settings, seed=seed, engine=engine, resolved=resolved)
+    return loads(text, str(path), settings=settings, seed=seed, engine=engine, resolved=resolved, judged=judged)
 
 
 def loads(
@@ -64,9 +65,12 @@ def loads(
     seed: int | None = None,
     engine: str | None = None,
     resolved: bool = False,
+    judged: bool = False,
 ) -> Scenario:
     """The same from text; `name` stands in messages."""
-    return resolve(parse(text, name), settings=settings, seed=seed, engine=engine, resolved=resolved)
+    return resolve(
+        parse(text, name), settings=settings, seed=seed, engine=engine, resolved=resolved, judged=judged
+    )  # fmt: skip
 
 
 def resolve(
@@ -76,6 +80,7 @@ def resolve(
     seed: int | None = None,
     engine: str | None = None,
     resolved: bool = False,
+    judged: bool = False,
 ) -> Scenario:
     """The same from a document, which is changed by the settings."""
     override(document, settings)
@@ -83,10 +88,10 @@ def resolve(
         if value is not None:
             document.values[key] = value
             document.overridden[key,] = f"--{key} {value}"
-    return _resolve(document, resolved)
+    return _resolve(document, resolved, judged)
 
 
-def _resolve(document: Document, resolved: bool) -> Scenario:
+def _resolve(document: Document, resolved: bool, judged: bool) -> Scenario:
     values, problems = document.values, list[Problem]()
     draft = Draft(words=not resolved)
     top_keys = keys_of(Top)
@@ -94,7 +99,7 @@ def _resolve(document: Document, resolved: bool) -> Scenario:
     draft.top = read_table(Top, {key: values[key] for key in values if key in top_keys}, (), problems, "a scenario")
     draft.spec = _protocol(values.get("protocol"), problems)
     options = _options(draft.spec, values, problems)
-    if isinstance(options, OwnOptions) and not resolved:
+    if isinstance(options, OwnOptions) and not resolved and not judged:
         options = find_program(options, FilePath(document.name), problems)
     if "topology" in values:
         draft.topology = read_table(TopologyOptions, values["topology"], ("topology",), problems)

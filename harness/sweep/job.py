@@ -29,6 +29,7 @@ from harness.sweep.progress import Progress
 from harness.sweep.records import Directory, Hadoop, Store, code_hash, encoded, finished, keep
 from harness.sweep.tables import Done, Rows
 from harness.sweep.task import Keep, Record, Task, key_of
+from harness.terminal import ProgressLine
 
 SPARK_PAYS_VALUES = 2_000_000  # rows of the table of values from which Spark is faster than one process (bench sweep)
 
@@ -50,6 +51,7 @@ class Where:
 
 def carry_out_sweep(spanned: Spanned, where: Where) -> Swept:
     """Run, tabulate, draw."""
+    line = ProgressLine(spanned.sweep.name)
     with ExitStack() as stack:
         session: Any = None
         if where.master is not None:
@@ -58,10 +60,13 @@ def carry_out_sweep(spanned: Spanned, where: Where) -> Swept:
         runner, jobs = _runner(session, where.jobs)
         done = tuple(_records(spanned, store, runner))
         if any(_over_frames(spanned)):
-            session = session or stack.enter_context(_LocalSpark(jobs, spanned.sweep.name))
-            _measure_frames(session, spanned, store, done)
-        swept = Swept(spanned, done, _tables(spanned, store, done, session), store)
-    _draw(swept)
+            with line.during("measuring the frames"):
+                session = session or stack.enter_context(_LocalSpark(jobs, spanned.sweep.name))
+                _measure_frames(session, spanned, store, done)
+        with line.during("making the tables"):
+            swept = Swept(spanned, done, _tables(spanned, store, done, session), store)
+    with line.during("drawing the figures"):
+        _draw(swept)
     return swept
 
 
