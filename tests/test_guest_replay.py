@@ -92,4 +92,5 @@ def _elsewhere(text: str, tmp_path: Path) -> dict[str, str]:
             process.kill()
             process.wait()
     assert done.returncode in (0, 1), done.stderr
+    assert (away / "run" / "verdict.json").exists(), done.stderr
     return digest(away / "run")
