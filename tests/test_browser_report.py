@@ -211,7 +211,7 @@ def test_the_pointer_dissects_and_a_click_names_frame_and_capture(browser: Brows
     browser.point(x, y, click=True)
     settle(browser)
     details = text_of(browser, "details")
-    assert "lost on the way" in details and "channel.pcap #" in details and "tshark -r captures/n" in details
+    assert "lost on channel>n" in details and "channel.pcap #" in details and "tshark -r captures/n" in details
     browser.press("Escape")
     settle(browser)
     assert "Click a PDU" in text_of(browser, "details")

@@ -92,6 +92,7 @@ def test_every_two_hosts_are_connected_without_loops(what: tuple[str, int, Sizes
         for j, destination in enumerate(plan.hosts, 1):
             if plan.ipv6 and i != j:
                 passed = walk(plan, source, plan.address(destination))
+                assert plan.way(source, destination) == (source, *passed, destination)
                 assert len(passed) == plan.hops(i, j) == plan.hops(j, i) <= plan.max_hops
             if i == j:
                 assert plan.hops(i, j) == 0

@@ -56,6 +56,8 @@ def test_a_lost_copy_was_lost_after_the_last_who_saw_it(tmp_path: Path) -> None:
     assert set(fates(three).values()) == {Fate.ARRIVED}
     lost = next(copy for copy in one.copies if copy.to == 3)
     assert lost.time_ns == START + 300 * US  # when it would have arrived
+    assert lost.lost_at == "channel>n3"
+    assert {copy.lost_at for copy in two.copies} == {"n2>channel"}
 
 
 def test_of_equal_frames_the_one_that_did_not_arrive_is_lost(tmp_path: Path) -> None:

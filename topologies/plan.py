@@ -15,6 +15,7 @@ Every host hangs on a switch, whose ports are in the root namespace: what must h
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -174,6 +175,17 @@ class Plan:
             raise PlanError(f"hosts are numbered 1 to {len(self.hosts)}")
         a, b = self.lan_of(self.hosts[i - 1]).switch, self.lan_of(self.hosts[j - 1]).switch
         return self.lan_hops[a, b]
+
+    def way(self, source: str, destination: str) -> tuple[str, ...]:
+        """The nodes that a packet from host to host passes, both included, by every node's own table."""
+        address = ipaddress.IPv6Address(self.address(destination))
+        owners = {one: end.node for end in self.ends() for one in (end.address, end.link_local) if one}
+        passed = [source]
+        while passed[-1] != destination:
+            matching = [one for one in self.routes[passed[-1]] if address in ipaddress.IPv6Network(one.prefix)]
+            best = max(matching, key=lambda one: ipaddress.IPv6Network(one.prefix).prefixlen)
+            passed.append(destination if best.via is None else owners[best.via])
+        return tuple(passed)
 
     @property
     def max_hops(self) -> int:

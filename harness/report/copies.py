@@ -7,6 +7,7 @@ from which it would have taken the time that is usual on this way.
 from __future__ import annotations
 
 import bisect
+import itertools
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -38,6 +39,7 @@ class Copy:
     fate: Fate
     time_ns: int  # when it arrived, or would have
     seen: Seen | None = None
+    lost_at: str = ""  # "r1>r2": the way between the last place that saw it and the next
 
 
 @dataclass(slots=True)
@@ -59,6 +61,7 @@ class Network:
     has_channel: bool
     captured: frozenset[str]  # "n1", "r2": the places with a capture
     starts_ns: Mapping[int, Sequence[int]]  # when the processes of each node began, ascending
+    ways: Mapping[tuple[int, int], tuple[str, ...]]  # from node to node: the places that a copy passes
 
 
 def sendings(frames: Sequence[Seen], network: Network) -> list[Sending]:
@@ -82,7 +85,9 @@ def sendings(frames: Sequence[Seen], network: Network) -> list[Sending]:
     found: list[Sending] = []
     usual = _usual(out, came)
     for key in out:
-        found += _of_key(out[key], between.get(key, []), came.get(key, {}), _receivers(key, network), usual, end_ns)
+        found += _of_key(
+            out[key], between.get(key, []), came.get(key, {}), _receivers(key, network), usual, end_ns, network
+        )
     found.sort(key=lambda one: (one.first.what.time_ns, one.first.what.src, one.first.what.frame))
     _tie(found, network)
     return found
@@ -127,6 +132,7 @@ def _of_key(
     receivers: list[int],
     usual: _Usual,
     end_ns: int,
+    network: Network,
 ) -> list[Sending]:
     """The sendings of equal bytes, with what was seen of them."""
     found = [Sending(one) for one in sent]
@@ -152,17 +158,19 @@ def _of_key(
         if node in receivers:
             for index, sending in enumerate(found):
                 if index not in taken:
-                    sending.copies.append(_missing(sending, node, took, end_ns))
+                    sending.copies.append(_missing(sending, node, took, end_ns, network.ways.get((src, node), ())))
     for sending in found:
         sending.passed.sort(key=lambda one: one.what.time_ns)
     return found
 
 
-def _missing(sending: Sending, node: int, took: int, end_ns: int) -> Copy:
+def _missing(sending: Sending, node: int, took: int, end_ns: int, way: Sequence[str]) -> Copy:
     last = max([sending.first.what.time_ns + took, *(one.what.time_ns for one in sending.passed)])
     if last > end_ns:
         return Copy(node, Fate.UNDER_WAY, last)
-    return Copy(node, Fate.LOST_ON_THE_WAY if sending.passed else Fate.LOST_AT_ONCE, last)
+    seen_at = {one.what.at for one in (sending.first, *sending.passed)}
+    leg = next((f"{a}>{b}" for a, b in reversed(list(itertools.pairwise(way))) if a in seen_at), "")
+    return Copy(node, Fate.LOST_ON_THE_WAY if sending.passed else Fate.LOST_AT_ONCE, last, lost_at=leg)
 
 
 def match(sent: Sequence[int], came: Sequence[int], usual: int) -> list[tuple[int, bool]]:

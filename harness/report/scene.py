@@ -19,7 +19,7 @@ from captures.run_history import capture_files
 from harness.judges import Verdict
 from harness.judges.facts import name_of
 from harness.report.blob import Column
-from harness.report.copies import Fate, Network, Sending, sendings
+from harness.report.copies import CHANNEL, Fate, Network, Sending, sendings
 from harness.report.faults import Band, bands
 from harness.report.folding import Folding, fold
 from harness.report.seen import Damaged, Seen, frames_of
@@ -68,7 +68,12 @@ def network_of(scenario: Scenario, history: History, captures: Path) -> Network:
     for event in history.events:
         if event.kind is NoteKind.READY:
             starts.setdefault(event.node, []).append(event.time_ns)
-    return Network(_hosts(scenario), addresses, plan.channel is not None, captured, starts)
+    hosts = _hosts(scenario)
+    ways = {
+        (a, b): plan.way(f"n{a}", f"n{b}") if plan.ipv6 else (f"n{a}", CHANNEL, f"n{b}")
+        for a in hosts for b in hosts if a != b or not plan.ipv6
+    }  # fmt: skip
+    return Network(hosts, addresses, plan.channel is not None, captured, starts, ways)
 
 
 def _hosts(scenario: Scenario) -> tuple[int, ...]:
@@ -138,6 +143,7 @@ def numbers(scene: Scene, parting_ns: int | None = None) -> tuple[dict[str, Colu
         "series": [[one.name, one.meaning, one.levels] for one in scene.series],
         "failures": [_failure(scene, verdict, expected) for verdict, expected in scene.failures],
         "words": list(scene.words),
+        "legs": _legs(scene),
         "origin": str(scene.origin_ns),
         "parting": None if parting_ns is None else parting_ns - scene.origin_ns,
     }
@@ -166,6 +172,7 @@ def _sendings(scene: Scene) -> dict[str, Column]:
     sent, origin = scene.sent, scene.origin_ns
     title = {name: index for index, name in enumerate(scene.titles)}
     capture = {name: index for index, name in enumerate(scene.captures)}
+    leg = {name: index for index, name in enumerate(_legs(scene))}
     whats = [one.first.what for one in sent]
     copies = [copy for one in sent for copy in one.copies]
     passed = [seen for one in sent for seen in one.passed]
@@ -185,12 +192,18 @@ def _sendings(scene: Scene) -> dict[str, Column]:
         "c.to": _array("uint16", (copy.to for copy in copies)),
         "c.time": _floats(copy.time_ns - origin for copy in copies),
         "c.frame": _array("uint32", (copy.seen.what.frame if copy.seen else 0 for copy in copies)),
+        "c.leg": _array("uint16", (leg[copy.lost_at] for copy in copies)),
         "c.fate": _array("uint8", (int(copy.fate) for copy in copies)),
         "p.capture": _array("uint16", (capture[seen.what.capture] for seen in passed)),
         "p.frame": _array("uint32", (seen.what.frame for seen in passed)),
         "p.time": _floats(seen.what.time_ns - origin for seen in passed),
         **pdus,
     }
+
+
+def _legs(scene: Scene) -> list[str]:
+    """Where copies were lost; the first is nowhere."""
+    return ["", *sorted({copy.lost_at for one in scene.sent for copy in one.copies if copy.lost_at})]
 
 
 def _distinct(frames: Sequence[Seen]) -> tuple[dict[str, Column], list[int]]:

@@ -217,7 +217,7 @@ tutti.Explorer = class {
     const send = what === "copy" ? copies.of[index] : index, message = model.message(sends.about[send], sends.seq[send]);
     const name = [bold(model.types[sends.type[send]].name), ` ${message}${sends.original[send] >= 0 ? " again" : ""} `];
     if (what === "send") return [...name, `from n${sends.node[send]}`, tutti.make("span", { class: "soft" }, ` · ${tutti.showTime(sends.time[send])} · ${about.captures[sends.capture[send]]} frame ${sends.frame[send]}`)];
-    if (model.lost(index)) return [...name, tutti.make("b", { class: "lost" }, "lost"), ` on its way to n${copies.to[index]}`];
+    if (model.lost(index)) return [...name, tutti.make("b", { class: "lost" }, "lost"), ` on its way to n${copies.to[index]}`, tutti.make("span", { class: "soft" }, copies.leg[index] ? `, on ${about.legs[copies.leg[index]]}` : "")];
     return [...name, `n${sends.node[send]} → n${copies.to[index]}`, tutti.make("span", { class: "soft" }, ` · ${tutti.showTime(copies.time[index])} (+${tutti.showSpan(copies.time[index] - sends.time[send])}) · n${copies.to[index]}.pcap frame ${copies.frame[index]}`)];
   }
   table(lines) {
@@ -255,7 +255,7 @@ tutti.Explorer = class {
       for (let j = sends.copies[i]; j < sends.copies[i + 1]; j++) {
         const what = ["", "lost on the way", "lost at once", "once more", "under way at the end"][copies.fate[j]], lost = model.lost(j);
         rows.push(tutti.make("tr", { class: one.what === "copy" && one.index === j ? "this" : "" }, tutti.make("td", {}, `→ n${copies.to[j]}`), tutti.make("td", { class: "n" }, lost || copies.fate[j] === tutti.UNDER_WAY ? "" : `+${tutti.showSpan(copies.time[j] - sends.time[i])}`),
-          tutti.make("td", {}, what ? tutti.make("b", { class: lost ? "lost" : "" }, what) : "", copies.frame[j] ? place(`n${copies.to[j]}.pcap`, copies.frame[j]) : "")));
+          tutti.make("td", {}, what ? tutti.make("b", { class: lost ? "lost" : "" }, lost && copies.leg[j] ? `lost on ${about.legs[copies.leg[j]]}` : what) : "", copies.frame[j] ? place(`n${copies.to[j]}.pcap`, copies.frame[j]) : "")));
       }
       parts.push(tutti.make("table", { class: "places" }, ...rows), this.table(model.dissected(i)));
       if (sends.about[i]) parts.push(this.onlyButton(sends.about[i], sends.seq[i]));
