@@ -11,6 +11,7 @@ import pytest
 
 from captures.columns import read_frames
 from harness.metrics import measure
+from nodes.wire.note import NoteKind
 from tests.guests import needs_kernel, run
 
 pytestmark = [pytest.mark.guest, needs_kernel]
@@ -131,3 +132,30 @@ def test_delay_and_skew_are_what_was_asked(tmp_path: Path) -> None:
     # n2 is 30 ms ahead all the time; n3 gains 200 us a second, and was behind before the run began.
     skew = measure(result.history, "clock_skew_max_ms")
     assert skew is not None and 29.9 < skew < 30.7
+
+
+def test_a_link_that_comes_back_carries_at_once(tmp_path: Path) -> None:
+    """Whichever it is: Linux would put off by a second what comes up where both ends have the same number."""
+    cuts = [(f"n{number}", 100 * number) for number in (1, 2, 3)]
+    text = """
+name = "links"
+protocol = "raw"
+[topology]
+kind = "one_channel"
+nodes = 3
+channel = { rate = "100mbit" }
+[workload]
+kind = "bursts"
+rounds = 40
+every = "10ms"
+start = "5ms"
+payload = 20
+"""
+    for node, at in cuts:
+        text += f'[[fault]]\nat = "{at}ms"\nkind = "link"\nlink = "{node}-s1"\nfor = "50ms"\n'
+    _, result = run(text, tmp_path / "run")
+    events = result.history.events
+    healed = [event.time_ns for event in events if event.kind is NoteKind.FAULT and event.text.startswith("link up")]
+    for (node, _), since in zip(cuts, healed, strict=True):
+        soon = [e for e in events if e.kind is NoteKind.DELIVERED and since < e.time_ns < since + 10_000_000]
+        assert {e.about for e in soon if e.node == int(node[1:])} == {1, 2, 3}

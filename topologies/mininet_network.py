@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import itertools
 import os
 import socket
 import struct
@@ -127,16 +128,23 @@ class Cable(Link):  # type: ignore[misc]
     """A veth pair, each end made where it belongs."""
 
     netlink: IPRoute  # of the builder's namespace; set by Network
+    numbers: Iterator[int]  # of the ports there
 
     @classmethod
     def makeIntfPair(
         cls, intfname1: str, intfname2: str, addr1: Any = None, addr2: Any = None, node1: Any = None, node2: Any = None,
         deleteIntfs: bool = True,
     ) -> None:  # fmt: skip
-        cls.netlink.link(
-            "add", kind="veth", ifname=intfname1, address=addr1, net_ns_fd=node1.namespace,
-            peer={"ifname": intfname2, "address": addr2, "net_ns_fd": node2.namespace},
-        )  # fmt: skip
+        ends = [
+            {"ifname": intfname1, "address": addr1, "net_ns_fd": node1.namespace},
+            {"ifname": intfname2, "address": addr2, "net_ns_fd": node2.namespace},
+        ]
+        if isinstance(node2, Bridge):
+            ends.reverse()
+        # A port gets a number that no interface of a node has: where both ends of a pair have the same, Linux takes
+        # it for an ordinary device, and lets it transmit up to a second after its cable was plugged in.
+        number = {"index": next(cls.numbers)} if isinstance(node1, Bridge) or isinstance(node2, Bridge) else {}
+        cls.netlink.link("add", kind="veth", **number, **ends[0], peer=ends[1])
 
 
 class PlannedMininet(Mininet):  # type: ignore[misc]
@@ -178,7 +186,7 @@ class Network:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.netlink = IPRoute()
-        Cable.netlink = self.netlink
+        Cable.netlink, Cable.numbers = self.netlink, itertools.count(1000)
         self._netlinks: dict[str, IPRoute] = {}
         # Interfaces are made silent: no address of their own making, no solicitations, no duplicate detection.
         self._silence(ipv6=False)
