@@ -50,6 +50,15 @@ class Transmission:
 
 
 @dataclass(frozen=True, slots=True)
+class Segment:
+    """One TCP segment as it left a node, whatever is in it."""
+
+    time_ns: int
+    node: int
+    length: int  # of the whole frame, in bytes
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """What the captures of one run say. `events` are in the order of true time; those of one node in its own order."""
 
@@ -58,3 +67,4 @@ class History:
     holes: tuple[str, ...] = ()  # why the evidence is incomplete: then no judge may say pass
     transmissions: tuple[Transmission, ...] = ()
     settings: Mapping[str, int | float | str] = field(default_factory=dict)  # the protocol's options, from the scenario
+    segments: tuple[Segment, ...] = ()  # of a protocol over TCP, in the order of time

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from captures.audit import Hole, counter_holes, file_holes, note_holes
 from captures.columns import notes, read_frames
-from captures.history import Event, History, Transmission
+from captures.history import Event, History, Segment, Transmission
 from captures.messages import Ints, column, ints, lengths, naming, payload_column, stamps_for, tag_column
 from captures.pcap import Audit
 from nodes.wire import Proto, all_pdu_types
@@ -26,6 +26,7 @@ from nodes.wire.note import NoteKind
 Table: TypeAlias = Any
 _FRAME = ("file", "frame", "time_ns", "direction", "type", "src", "pdu_length", "ip_dst")
 _PLAIN = ("frame", "time_ns", "src", "incarnation", "number", "local_ns", "about", "seq")
+_TCP = 6  # next header of IPv6
 _MULTICAST = 0xFF  # the first byte of an IPv6 group address
 _KINDS = {int(kind): kind for kind in NoteKind}
 
@@ -47,10 +48,12 @@ def load_history(
     nodes: Sequence[int] | None = None,
     counters: Mapping[str, Mapping[str, Any]] | None = None,
     settings: Mapping[str, int | float | str] | None = None,
+    segments: bool = False,
 ) -> History:
     """What the captures in a directory say. Without `nodes` they are those that have a capture n<number>.pcap.
 
-    `counters` is the manifest's "captures"; `settings` are the protocol's options that judges must know.
+    `counters` is the manifest's "captures"; `settings` are the protocol's options that judges must know; TCP segments
+    are looked for if `segments` says so, for a protocol whose PDUs are streams and no frames.
     """
     files = capture_files(directory)
     if nodes is None:
@@ -82,8 +85,11 @@ def load_history(
     ordered = tuple([events[row] for row in order.tolist()])
     transmissions.sort(key=lambda one: one.time_ns)
     holes += file_holes(audits.items()) + counter_holes(audits, counters or {}) + note_holes(ordered, nodes)
+    streams = [found for path in files for found in _segments(path, nodes)] if segments else []
+    streams.sort(key=lambda one: one.time_ns)
     return History(
-        tuple(sorted(nodes)), ordered, tuple(map(str, holes)), tuple(transmissions), dict(settings or {})
+        tuple(sorted(nodes)), ordered, tuple(map(str, holes)), tuple(transmissions), dict(settings or {}),
+        tuple(streams),
     )  # fmt: skip
 
 
@@ -178,6 +184,19 @@ def _transmissions(path: Path) -> Iterator[Transmission]:
                 time_ns, at, direction or "", src, title, length, name, frame, origin, number, count, vector,
                 carried, to is not None and to[0] == _MULTICAST, digest, own,
             )  # fmt: skip
+
+
+def _segments(path: Path, nodes: Sequence[int]) -> Iterator[Segment]:
+    """What left a node as TCP."""
+    node = next((node for node in nodes if path.stem == f"n{node}"), None)
+    if node is None:
+        return
+    for batch in read_frames(path, ("time_ns", "direction", "next_header", "original")):
+        table: Table = pa.Table.from_batches([batch])
+        columns = (table[field].to_pylist() for field in ("time_ns", "direction", "next_header", "original"))
+        for time_ns, direction, header, length in zip(*columns, strict=True):
+            if header == _TCP and direction == "out":
+                yield Segment(time_ns, node, length)
 
 
 def _name(table: Table, title: str, rows: Ints, about: Ints, seq: Ints, entries: Ints, payload: Ints) -> None:

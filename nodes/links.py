@@ -30,7 +30,7 @@ _LOST = {
 class Attachment:
     """Where a node is on the network."""
 
-    transport: str  # "channel" or "udp"
+    transport: str  # "channel", "udp" or "tcp"
     interface: str
     mac: str
     addresses: Mapping[int, str]  # of every node

@@ -105,7 +105,7 @@ class ProtocolSpec:
     """
 
     name: str
-    transport: Literal["channel", "udp"]
+    transport: Literal["channel", "udp", "tcp"]
     options: type
     make: Callable[[Setting, Any], Machine]
     properties: tuple[str, ...]  # judged on every run, e.g. ("ST-1", "ST-2")

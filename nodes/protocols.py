@@ -6,7 +6,7 @@ import importlib
 
 from nodes.machine import ProtocolSpec
 
-NAMES = ("raw", "st", "to", "delta", "cmd", "him", "own")
+NAMES = ("raw", "st", "to", "delta", "cmd", "him", "own", "tcp")
 
 
 def protocol(name: str) -> ProtocolSpec:

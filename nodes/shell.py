@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 from nodes.clock import Clock
 from nodes.links import Attachment, Loopback, attach
 from nodes.machine import Log, Machine, Output, ProtocolSpec, Received, Send, Setting, Submit, Wake
+from nodes.streams import Streams
 from nodes.wire import WireError, decode_untrusted, encode
 from nodes.wire.note import Note, NoteKind
 
@@ -88,8 +89,9 @@ class Shell:
         self._clock = config.clock
         self._incarnation = config.setting.incarnation
         self._me = config.setting.me
-        self._link = attach(config.attachment)
-        self._padded = config.attachment.transport == "channel"  # Ethernet fills short frames up, UDP adds nothing
+        where = config.attachment
+        self._link = Streams(where) if where.transport == "tcp" else attach(where)
+        self._padded = where.transport == "channel"  # Ethernet fills short frames up, UDP adds nothing
         self._loopback = Loopback()
         self._machine: Machine = config.spec.make(config.setting, config.options)
         now = time.time_ns()

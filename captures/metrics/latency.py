@@ -32,10 +32,11 @@ quantiles("latency", "from submission to delivery", latencies_ms)
 
 
 def _since_sending(name: str, what: str, kind: NoteKind) -> None:
-    quantiles(name, f"from sending to {what}", lambda history: _since_sending_ms(kind, history))
+    quantiles(name, f"from sending to {what}", lambda history: since_sending_ms(kind, history))
 
 
-def _since_sending_ms(kind: NoteKind, history: History) -> list[float]:
+def since_sending_ms(kind: NoteKind, history: History) -> list[float]:
+    """From SENT to each NOTE of a kind about the same message."""
     sent: dict[tuple[int, int], int] = {}
     for event in of_kind(history, NoteKind.SENT):
         sent.setdefault((event.about, event.seq), event.time_ns)
@@ -46,12 +47,12 @@ def _since_sending_ms(kind: NoteKind, history: History) -> list[float]:
     ]
 
 
-quantiles("acceptance", "from sending to acceptance", lambda history: _since_sending_ms(NoteKind.ACCEPTED, history))
+quantiles("acceptance", "from sending to acceptance", lambda history: since_sending_ms(NoteKind.ACCEPTED, history))
 quantiles(
-    "confirmation", "from sending to confirmation", lambda history: _since_sending_ms(NoteKind.CONFIRMED, history)
+    "confirmation", "from sending to confirmation", lambda history: since_sending_ms(NoteKind.CONFIRMED, history)
 )
 quantiles(
-    "decision", "from sending to what the sender is told", lambda history: _since_sending_ms(NoteKind.RESULT, history)
+    "decision", "from sending to what the sender is told", lambda history: since_sending_ms(NoteKind.RESULT, history)
 )
 
 

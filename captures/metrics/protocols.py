@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from captures.history import Event, History
+from captures.metrics.latency import since_sending_ms
 from captures.metrics.registry import count, mean, metric, of_kind, quantiles, ratio, sent_frames
 from nodes.wire.note import NoteKind
 
@@ -122,7 +123,12 @@ def _rounds(history: History) -> float | None:
 
 
 def _completions_ms(history: History) -> list[float]:
-    """Per message, when the last neighbour has answered (paper 003 §3.4.1: half a round trip, and one for the test)."""
+    """Per message, when the last neighbour has answered (paper 003 §3.4.1: half a round trip, and one for the test).
+
+    Over TCP no answer can be seen in a frame: the sender is told in the moment in which the last one comes.
+    """
+    if history.segments:
+        return since_sending_ms(NoteKind.RESULT, history)
     sent_at = {(event.about, event.seq): event.time_ns for event in of_kind(history, NoteKind.SENT)}
     last: dict[tuple[int, int], int] = {}
     for frame in history.transmissions:

@@ -45,6 +45,11 @@ def _frames_per_message(history: History) -> float | None:
     return ratio(len(sent_frames(history)), count(history, NoteKind.SENT))
 
 
+@metric("packets_per_message", "frames with a PDU, or TCP segments, that were sent per message")
+def _packets_per_message(history: History) -> float | None:
+    return ratio(len(sent_frames(history)) + len(history.segments), count(history, NoteKind.SENT))
+
+
 @metric("bytes_per_message", "bytes of PDUs that were sent per message", "bytes")
 def _bytes_per_message(history: History) -> float | None:
     return ratio(sum(frame.length for frame in sent_frames(history)), count(history, NoteKind.SENT))

@@ -177,7 +177,7 @@ class _Run:
             work = forger.forgeries(self.scenario.fault, host, self.t0)
             if work:
                 self.helpers[f"the outsider at {host}"] = forger.start_forger(
-                    self.network.node(host), self._attachment(host, None), work, self.spec.name, 3 + number
+                    self.network.node(host), self._attachment(host, "udp"), work, self.spec.name, 3 + number
                 )
 
     def _start(self, node: str) -> None:
@@ -204,15 +204,17 @@ class _Run:
         )  # fmt: skip
         submissions = [Submission(self.t0 + one.at_ns, one.number, one.to, one.data) for one in self.schedule[node]]
         return NodeConfig(
-            spec=self.spec, options=scenario.options, setting=setting, attachment=self._attachment(node, buffer),
+            spec=self.spec, options=scenario.options, setting=setting, attachment=self._attachment(node, self.spec.transport, buffer),
             schedule=submissions, clock=self.clocks[node], state_file=state_file, read_delay_ns=read_delay,
         )  # fmt: skip
 
-    def _attachment(self, host: str, buffer_bytes: int | None) -> Attachment:
+    def _attachment(self, host: str, transport: str, buffer_bytes: int | None = None) -> Attachment:
         plan, members = self.plan, self.scenario.nodes
         end = plan.interfaces(host)[0]
+        if transport != "tcp":  # what runs everywhere takes what there is
+            transport = "udp" if plan.ipv6 else "channel"
         return Attachment(
-            transport="udp" if plan.ipv6 else "channel", interface=end.interface, mac=end.mac,
+            transport=transport, interface=end.interface, mac=end.mac,
             addresses={int(other[1:]): plan.address(other) for other in members} if plan.ipv6 else {},
             group=plan.group, buffer_bytes=buffer_bytes or _RECEIVE_BUFFER_BYTES,
             hop_limit=plan.max_hops + 1 if plan.ipv6 else 1,

@@ -88,7 +88,7 @@ def _fits(draft: Draft) -> Iterator[Problem]:
     if draft.spec.transport == "channel" and not one_channel:
         reason = f'{draft.spec.name} needs a single channel: take kind = "one_channel"'
         yield Problem(("topology", "kind"), f"{reason}, not {draft.topology.kind!r}")
-    if draft.spec.transport == "udp" and one_channel:
+    if draft.spec.transport != "channel" and one_channel:
         reason = f"{draft.spec.name} runs over IPv6, which a one_channel does not carry"
         yield Problem(("topology", "kind"), f'{reason}: take kind = "lan", for instance')
 

@@ -137,6 +137,26 @@ def _of_n(name: str, style: Style, label: str, metric: str, of: Callable[[int], 
 _of_n("003-packets", "printed", "2n+1", "frames_per_message", him.packets)
 _of_n("003-packets-end", "corrected", "2n+1 and the END", "frames_per_message", lambda n: him.packets(n) + 1)
 _of_n("003-tcp", "printed", "TCP handshakes 3(n-1)", "frames_per_message", him.tcp_handshakes)
+
+
+def _either(name: str, style: Style, label: str, metric: str, packets: Callable[[int], float],
+            stream: Callable[[int], float]) -> None:  # fmt: skip
+    @formula(name, style, label, metric)
+    def _(scenario: Scenario) -> float | None:
+        n = scenario.topology.nodes
+        return {"him": packets, "tcp": stream}[scenario.protocol](n) if not loss(scenario) else None
+
+
+_either("003-either-printed", "printed", "2n+1, 3(n-1)", "packets_per_message", him.packets, him.tcp_handshakes)
+_either("003-either", "corrected", "2n+2, 8(n-1)", "packets_per_message", lambda n: him.packets(n) + 1, him.tcp_closed)
+
+
+@formula("003-either-time", "corrected", "1.5 round trips, 2", "completion_p50_ms")
+def _either_time(scenario: Scenario) -> float | None:
+    """§3.4.1: half a round trip for the DATA and one for the test; of TCP one and one."""
+    return {"him": 3, "tcp": 4}[scenario.protocol] * delay_s(scenario) * 1e3
+
+
 _of_n("003-missed-printed", "printed", "(1-1/n)^n", "missed_share", him.paper_bound)
 _of_n("003-sends-printed", "printed", "1/P(n)", "rounds_per_message", lambda n: 1 / him.paper_bound(n))
 

@@ -66,6 +66,11 @@ def tcp_confirmed(n: int) -> int:
     return 5 * (n - 1)
 
 
+def tcp_closed(n: int) -> int:
+    """And closed, as Linux does it: SYN, SYN/ACK, ACK with the message, ACK, the receiver's word, FIN, FIN, ACK."""
+    return 8 * (n - 1)
+
+
 def first_round_clean(n: int, loss: float) -> float:
     """q = 1: every DATA, QUERY and ANSWER of the first round arrives."""
     return (1 - loss) ** (3 * n - 1)

@@ -1,0 +1,15 @@
+"""tcp: what paper 003 compares itself with (§3.4.1): connect, send, acknowledge, close, with every other node."""
+
+from nodes.machine import ProtocolSpec
+from nodes.tcp.machine import Tcp
+from nodes.tcp.options import TcpOptions
+
+PROTOCOL = ProtocolSpec(
+    name="tcp",
+    transport="tcp",
+    options=TcpOptions,
+    make=Tcp,
+    properties=("HI-1", "HI-3", "HI-4"),
+    max_payload=1184,
+    silence_ns=lambda options: options.give_up_ns,
+)
