@@ -107,6 +107,9 @@ def _panel(axes: Any, picture: Picture, panel: Panel) -> None:
             )  # fmt: skip
         else:
             axes.plot(xs, ys, label=curve.label, color=colour, linestyle=_DASHES[curve.style], linewidth=1.3)
+            known = [(dot.x, dot.low, dot.high) for dot in curve.dots if dot.low is not None and dot.high is not None]
+            if known:  # a sample itself
+                axes.fill_between(*zip(*known, strict=True), color=colour, alpha=0.15, linewidth=0)
     axes.set_title(panel.title, fontsize=9)
     axes.set_xlabel(picture.x_label)
     axes.grid(alpha=0.25, linewidth=0.6)

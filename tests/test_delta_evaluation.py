@@ -10,20 +10,9 @@ from functools import cache
 
 import pytest
 
-from harness.world import World
-from nodes.delta.evaluation import (
-    DELTA_PER_MEAN_DELAY,
-    FIG_4,
-    MESSAGES_PER_POINT,
-    PROCESSES,
-    Delivered,
-    Measured,
-    Point,
-    Sent,
-    measure,
-    point,
-    standard_error,
-)
+from harness.world import Clock, World
+from nodes.delta.evaluation import Delivered, Measured, Point, Sent, measure, point, standard_error, steady
+from nodes.delta.fig_4 import DELTA_PER_MEAN_DELAY, FIG_4, MESSAGES_PER_POINT, PROCESSES
 from nodes.delta.machine import Delta
 from nodes.delta.options import DeltaOptions, SchemeName
 from nodes.machine import Setting
@@ -40,22 +29,30 @@ BATCHES = 20
 SIGMAS = 4.5  # three curves at 9 to 25 points: an honest run is outside once in thousands
 
 
+def ahead_by(offset_ns: int) -> Clock:
+    return lambda now: now + offset_ns
+
+
 @cache
-def simulate(load: float, max_cb: int, scheme: SchemeName = "bounded", seed: int = 1) -> tuple[Measured, ...]:
+def simulate(
+    load: float, max_cb: int, scheme: SchemeName = "bounded", skew_ns: int = 0, messages: int = MESSAGES, seed: int = 1
+) -> tuple[Measured, ...]:
+    """Half of the clocks are ahead by the skew, and ε allows for it."""
     draw = random.Random(f"{load} {max_cb} {scheme} {seed}")
     world = World()
-    options = DeltaOptions(delta_ns=DELTA_NS, max_cb=max_cb, scheme=scheme)
+    options = DeltaOptions(delta_ns=DELTA_NS, epsilon_ns=skew_ns, max_cb=max_cb, scheme=scheme)
     for me in MEMBERS:
-        world.add(me, Delta(Setting(me=me, members=MEMBERS, seed=0), options))
+        agent = Delta(Setting(me=me, members=MEMBERS, seed=0), options)
+        world.add(me, agent, ahead_by(skew_ns if me > PROCESSES // 2 else 0))
     world.mesh(lambda pdu, to, now: draw.choice(DELAYS_NS))
     at = world.now
-    for _ in range(MESSAGES):
+    for _ in range(messages):
         at += round(draw.expovariate(load * PROCESSES) * MEAN_DELAY_NS)
         source, to = draw.sample(MEMBERS, 2)
         world.at(at, lambda source=source, to=to: world.submit(source, (to,), bytes(64)))  # type: ignore[misc]
     world.run()
     assert world.settled()
-    return tuple(measure(read(world), MEMBERS, DELTA_NS))
+    return tuple(steady(measure(read(world), MEMBERS, options.limit_ns), options.limit_ns))
 
 
 def read(world: World) -> list[Sent | Delivered]:

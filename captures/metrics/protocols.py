@@ -5,11 +5,12 @@ What the values of a NOTE mean depends on the protocol; which one ran is known b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from captures.history import Event, History
+from captures.history import Event, History, Transmission
 from captures.metrics.latency import since_sending_ms
-from captures.metrics.registry import count, mean, metric, of_kind, quantiles, ratio, sent_frames
+from captures.metrics.registry import count, mean, metric, of_kind, once, quantiles, ratio, sent_frames
+from nodes.delta import evaluation as delta
 from nodes.wire.note import NoteKind
 
 _MS = 1e6
@@ -23,29 +24,56 @@ _TAG_BYTES: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def _entries(history: History) -> list[int]:
-    return [frame.entries for frame in sent_frames(history) if frame.title in ("delta.DATA", "cmd.DATA")]
+def _tagged(history: History) -> list[Transmission]:
+    """All copies; nothing if some are not seen because they did not fit into one frame: they have the longest tags."""
+    frames = [frame for frame in sent_frames(history) if frame.title in _TAG_BYTES]
+    seen = {(frame.about, frame.seq) for frame in frames}
+    sent = (event for event in of_kind(history, NoteKind.SENT) if set(event.peers) - {event.node})
+    return frames if all((event.about, event.seq) in seen for event in sent) else []
+
+
+def _settled(history: History) -> list[Transmission]:
+    """The second half of the copies: tags grow from nothing in the first."""
+    frames = sorted(_tagged(history), key=lambda frame: frame.time_ns)
+    return frames[len(frames) // 2 :]
+
+
+def _entries(frames: list[Transmission]) -> list[int]:
+    return [frame.entries for frame in frames if frame.title != "cmd.MATRIX"]
+
+
+def _bytes(history: History, frames: list[Transmission]) -> list[int]:
+    nodes = len(history.nodes)
+    return [_TAG_BYTES[frame.title](nodes, frame.entries) for frame in frames]
 
 
 @metric("tag_entries", "entries of CB, or s-records, per message sent")
 def _tag_entries(history: History) -> float | None:
-    return mean(_entries(history))
+    return mean(_entries(_tagged(history)))
 
 
 @metric("tag_entries_max", "the most entries of CB, or s-records, of any message")
 def _tag_entries_max(history: History) -> float | None:
-    return max(_entries(history), default=None)
+    return max(_entries(_tagged(history)), default=None)
 
 
 @metric("tag_bytes", "bytes of the tag per copy sent: CB and its counts; vector time and s-records; a matrix", "bytes")
 def _tag_bytes(history: History) -> float | None:
-    nodes = len(history.nodes)
-    return mean([
-        _TAG_BYTES[frame.title](nodes, frame.entries) for frame in sent_frames(history) if frame.title in _TAG_BYTES
-    ])  # fmt: skip
+    return mean(_bytes(history, _tagged(history)))
 
 
-# Δ-causal order (002 §4): DELIVERED has TS, wait, unnecessary wait, entries for me, entries.
+@metric("settled_entries", "entries per copy, of the second half of the copies")
+def _settled_entries(history: History) -> float | None:
+    return mean(_entries(_settled(history)))
+
+
+@metric("settled_tag_bytes", "bytes of the tag per copy, of the second half of the copies", "bytes")
+def _settled_tag_bytes(history: History) -> float | None:
+    return mean(_bytes(history, _settled(history)))
+
+
+# Δ-causal order (002 §4): SENT has a number, TS, entries; DELIVERED has TS, wait, unnecessary wait, entries for me,
+# entries. Figure 4 is about a steady state, and about waits that the whole order did not need: evaluation.py tells.
 
 
 def _delta_deliveries(history: History) -> list[Event]:
@@ -56,23 +84,46 @@ def _delta_deliveries(history: History) -> list[Event]:
     ]
 
 
-@metric("cb_full_share", "rate_MAX: messages that came with MAX_CB entries for their receiver (paper 002 §4)")
-def _cb_full(history: History) -> float | None:
-    most = int(history.settings.get("max_cb", 0))
-    deliveries = _delta_deliveries(history)
-    return ratio(sum(event.values[3] >= most for event in deliveries), len(deliveries))
+def _log(history: History) -> Iterator[delta.Sent | delta.Delivered]:
+    sent: set[tuple[int, int]] = set()
+    for event in history.events:
+        if event.kind is NoteKind.SENT and len(event.values) > 2:
+            sent.add((event.node, event.seq))
+            yield delta.Sent(event.node, event.seq, event.peers, *event.values[1:3])
+        elif event.kind is NoteKind.DELIVERED and len(event.values) > 4 and (event.about, event.seq) in sent:
+            ts, waited_ns, _, mine, _ = event.values
+            yield delta.Delivered(event.node, event.about, event.seq, ts, waited_ns, mine, event.local_ns)
 
 
-@metric("unnecessary_wait_share", "rate_wait: messages that waited although all before them were there (paper 002 §4)")
-def _waited(history: History) -> float | None:
-    deliveries = _delta_deliveries(history)
-    return ratio(sum(event.values[2] > 0 for event in deliveries), len(deliveries))
+@once
+def _steady(history: History) -> list[delta.Measured]:
+    if "delta_ns" not in history.settings:
+        return []
+    limit_ns = int(history.settings["delta_ns"]) + int(history.settings.get("epsilon_ns", 0))
+    return delta.steady(delta.measure(_log(history), history.nodes, limit_ns), limit_ns)
 
 
-@metric("unnecessary_wait_per_delta", "rate_w_time: mean unnecessary wait of all messages, in Δ (paper 002 §4)")
-def _wait_time(history: History) -> float | None:
-    waits = mean([event.values[2] for event in _delta_deliveries(history)])
-    return None if waits is None else ratio(waits, float(history.settings["delta_ns"]))
+def _of_fig_4(name: str, meaning: str, value: Callable[[delta.Point], float]) -> None:
+    @metric(name, f"{meaning} (paper 002 §4), in the steady state: from twice Δ on")
+    def _(history: History) -> float | None:
+        found = _steady(history)
+        if not found:
+            return None
+        settings = history.settings
+        return value(delta.point(found, int(settings.get("max_cb", 0)), int(settings["delta_ns"])))
+
+
+_of_fig_4("cb_full_share", "rate_MAX: messages that came with MAX_CB entries for their receiver", lambda p: p.rate_max)
+_of_fig_4("unnecessary_wait_share", "rate_wait: messages that waited although all before them were there or expired",
+          lambda p: p.rate_wait)  # fmt: skip
+_of_fig_4("unnecessary_wait_per_delta", "rate_w_time: mean unnecessary wait of all messages, in Δ",
+          lambda p: p.rate_w_time)  # fmt: skip
+_of_fig_4("cb_entries", "entries of CB per message", lambda p: p.tag_entries)
+
+
+@metric("steady_messages", "deliveries of Δ-causal order that Fig. 4 counts: of messages sent in the steady state")
+def _counted(history: History) -> float | None:
+    return len(_steady(history)) or None
 
 
 @metric("late_share", "messages that came after their deadline")

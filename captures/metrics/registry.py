@@ -9,10 +9,12 @@ import difflib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from captures.history import Event, History, Transmission
 from nodes.wire.note import NoteKind
 
+T = TypeVar("T")
 Measure = Callable[[History], float | None]
 
 
@@ -50,6 +52,18 @@ def measure(history: History, name: str) -> float | None:
 
 
 # What the families share.
+
+
+def once(find: Callable[[History], T]) -> Callable[[History], T]:
+    """What several metrics are made of is found once per history."""
+    last: list[tuple[History, T]] = []
+
+    def found(history: History) -> T:
+        if not last or last[0][0] is not history:
+            last[:] = [(history, find(history))]
+        return last[0][1]
+
+    return found
 
 
 def of_kind(history: History, kind: NoteKind) -> Iterator[Event]:

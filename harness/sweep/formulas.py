@@ -11,8 +11,10 @@ from typing import Literal
 
 from harness.scenario import Scenario
 from harness.scenario.model import Bursts, Destinations, Generated, Steady
+from harness.sweep.statistics import Z
 from nodes.cmd import evaluation as cmd
 from nodes.delta import evaluation as delta
+from nodes.delta import fig_4
 from nodes.him import evaluation as him
 from nodes.st import evaluation as st
 from nodes.st.evaluation import Load
@@ -29,20 +31,21 @@ class Formula:
     label: str
     metric: str  # beside which it is drawn
     of: Callable[[Scenario], float | None]
+    error: Callable[[Scenario], float | None] | None = None  # of a sample: half the width of its interval
 
 
 FORMULAS: dict[str, Formula] = {}
 
 
 def formula(
-    name: str, style: Style, label: str, metric: str
+    name: str, style: Style, label: str, metric: str, error: Callable[[Scenario], float | None] | None = None
 ) -> Callable[[Callable[[Scenario], float | None]], Callable[[Scenario], float | None]]:
     """Enter a function into the table."""
 
     def enter(of: Callable[[Scenario], float | None]) -> Callable[[Scenario], float | None]:
         if name in FORMULAS:
             raise ValueError(f"there is a formula {name} already")
-        FORMULAS[name] = Formula(name, style, label, metric, of)
+        FORMULAS[name] = Formula(name, style, label, metric, of, error)
         return of
 
     return enter
@@ -114,20 +117,33 @@ _per_pdu("000-go-back-printed", "printed", "U/L (3)", "go_back_per_data", st.sor
 _per_pdu("000-go-back-channel", "corrected", "at or behind the first loss", "go_back_per_data", st.channel_go_back)
 
 
-def _fig_4(name: str, metric: str, value: Callable[[delta.Point], float]) -> None:
-    @formula(name, "simulated", "simulation", metric)
+def _of_fig_4(scenario: Scenario) -> tuple[delta.Point, delta.Point] | None:
+    """What our simulation of Fig. 4 gave for a scenario, and its standard errors."""
+    if not isinstance(scenario.workload, Steady) or scenario.topology.nodes != fig_4.PROCESSES:
+        return None
+    load = round(scenario.workload.rate_per_s * delay_s(scenario), 6)
+    skew = round(scenario.options.epsilon_ns / scenario.options.delta_ns, 6)
+    ahead = {name for clock in scenario.clock if clock.offset_ns == scenario.options.epsilon_ns for name in clock.node}
+    if skew and len(ahead) != fig_4.PROCESSES // 2:
+        return None
+    return fig_4.found(load, scenario.options.max_cb, skew)
+
+
+def _fig_4(name: str, metric: str, value: Callable[[delta.Point], float], rounding: float) -> None:
+    def error(scenario: Scenario) -> float | None:
+        found = _of_fig_4(scenario)
+        return None if found is None else Z * value(found[1]) + rounding / 2
+
+    @formula(name, "simulated", "simulation", metric, error)
     def _(scenario: Scenario) -> float | None:
-        if not isinstance(scenario.workload, Steady) or scenario.topology.nodes != delta.PROCESSES:
-            return None
-        load = round(scenario.workload.rate_per_s * delay_s(scenario), 6)
-        row = delta.FIG_4.get(load, {}).get(scenario.options.max_cb)
-        return None if row is None else value(row)
+        found = _of_fig_4(scenario)
+        return None if found is None else value(found[0])
 
 
-_fig_4("002-rate-max", "cb_full_share", lambda point: point.rate_max)
-_fig_4("002-rate-wait", "unnecessary_wait_share", lambda point: point.rate_wait)
-_fig_4("002-rate-wait-time", "unnecessary_wait_per_delta", lambda point: point.rate_w_time)
-_fig_4("002-tag-entries", "tag_entries", lambda point: point.tag_entries)
+_fig_4("002-rate-max", "cb_full_share", lambda point: point.rate_max, 0.001)
+_fig_4("002-rate-wait", "unnecessary_wait_share", lambda point: point.rate_wait, 0.001)
+_fig_4("002-rate-wait-time", "unnecessary_wait_per_delta", lambda point: point.rate_w_time, 0.0001)
+_fig_4("002-tag-entries", "cb_entries", lambda point: point.tag_entries, 0.1)
 
 
 def _of_n(name: str, style: Style, label: str, metric: str, of: Callable[[int], float]) -> None:
@@ -197,12 +213,22 @@ def _clean(scenario: Scenario) -> float | None:
     return him.first_round_clean(scenario.topology.nodes, loss(scenario))
 
 
-_of_n("004-bound", "printed", "N(N-1), the bound", "tag_entries", cmd.bound)
-_of_n("004-linear", "corrected", "N", "tag_entries", float)
-_of_n("004-matrix-bytes", "printed", "an N x N matrix", "tag_bytes", cmd.matrix_bytes)
+_of_n("004-bound", "printed", "N(N-1), the bound", "settled_entries", cmd.bound)
+_of_n("004-linear", "corrected", "N", "settled_entries", float)
+_of_n("004-matrix-bytes", "printed", "an N x N matrix", "settled_tag_bytes", cmd.matrix_bytes)
 
 
-@formula("004-expected", "simulated", "simulation", "tag_entries")
+@formula("004-expected", "simulated", "any order of arrival", "settled_entries")
 def _tags(scenario: Scenario) -> float | None:
     found = cmd.TAG_SIZES.get(scenario.topology.nodes)
     return None if found is None else found.mean
+
+
+@formula("004-every-message", "printed", "a record for every message before", "settled_tag_bytes")
+def _every_message(scenario: Scenario) -> float | None:
+    """The supporting procedure (§3.1), if all knew at once of everything: three quarters of a run on average."""
+    if not isinstance(scenario.workload, Steady) or getattr(scenario.options, "scheme", "") != "unpruned":
+        return None
+    n = scenario.topology.nodes
+    before = 0.75 * n * scenario.workload.rate_per_s * scenario.workload.for_ns / 1e9
+    return cmd.tag_bytes(n, before) - cmd.HEAD_BYTES

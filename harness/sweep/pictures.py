@@ -10,7 +10,8 @@ from harness.scenario import Scenario
 from harness.sweep.formulas import FORMULAS, Formula
 from harness.sweep.load import Point, Spanned, number_of, text_of
 from harness.sweep.model import Figure
-from harness.sweep.tables import Rows
+from harness.sweep.statistics import Interval, difference
+from harness.sweep.tables import Rows, interval_of
 
 _SHORT = {
     "topology.nodes": "n", "impair.0.loss": "f", "delta.max_cb": "MAX_CB", "workload.destinations.fraction": "d/n",
@@ -86,7 +87,14 @@ def _formula(spanned: Spanned, figure: Figure, points: list[Point], one: Formula
     for point in points:
         value = one.of(scenario_of(spanned, point))
         if value is not None:
-            yield Dot(_x(figure, point), value)
+            expected = expectation(one, scenario_of(spanned, point), value)
+            yield Dot(_x(figure, point), expected.value, expected.low, expected.high)
+
+
+def expectation(one: Formula, scenario: Scenario, value: float) -> Interval:
+    """What a formula says, with the interval of those that are samples themselves."""
+    half = one.error(scenario) if one.error is not None else None
+    return Interval(value) if half is None else Interval(value, max(0.0, value - half), value + half)
 
 
 def scenario_of(spanned: Spanned, point: Point) -> Scenario:
@@ -102,7 +110,19 @@ def beside(spanned: Spanned, rows: Rows) -> Iterator[dict[str, Any]]:
             one = FORMULAS[name]
             if one.metric != row["metric"]:
                 continue
-            value = one.of(scenario_of(spanned, spanned.points[row["point"]]))
+            scenario = scenario_of(spanned, spanned.points[row["point"]])
+            value = one.of(scenario)
             if value is not None:
-                inside = None if row["low"] is None else row["low"] <= value <= row["high"]
+                inside = _agree(interval_of(row), expectation(one, scenario, value))
                 yield {**row, "formula": name, "style": one.style, "expected": value, "inside": inside}
+
+
+def _agree(measured: Interval, expected: Interval) -> bool | None:
+    """Within the sampling error of both. None where nothing is known about the measured one."""
+    if measured.low is None or measured.high is None:
+        return None
+    if expected.low is None or expected.high is None:
+        return measured.low <= expected.value <= measured.high
+    apart = difference(measured, expected)
+    assert apart.low is not None and apart.high is not None
+    return apart.low <= 0 <= apart.high

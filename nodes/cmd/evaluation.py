@@ -44,9 +44,12 @@ def bound(processes: int) -> int:
     return processes * (processes - 1)
 
 
+HEAD_BYTES = 8  # source, time, and how many records there are
+
+
 def tag_bytes(processes: int, records: float) -> float:
-    """Vector time, records, and the source, time and number of records before them."""
-    return 4 * processes + 8 * records + 8
+    """Vector time, records, and what stands before them."""
+    return 4 * processes + 8 * records + HEAD_BYTES
 
 
 def matrix_bytes(processes: int) -> int:
