@@ -1,0 +1,276 @@
+"""TO measured: from a crash to the agreed view and the next delivery, and back; from the NOTEs of emulated runs.
+
+One run has a crash, a restart, and a link that is cut and comes back, on a channel of 10 Mbit/s; 0, 10 and 30 % of all
+frames are lost at every receiver. Heartbeats and T_stop follow from the channel time of a PDU (nodes/to/options.py);
+what is chosen here is `silence`, the heartbeats in a row whose loss means a stop. A table of its own shows what it
+buys: false exclusions of a cluster to which nothing happens, by silence. In virtual time computing takes none: these
+are the times of the protocol on its channel, not of Python.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.bench.emulated import Emulated, emulated
+from nodes.st.options import Timing
+from nodes.to.options import ToOptions, ViewTiming
+from nodes.wire.note import NoteKind
+from topologies.plan import Channel
+
+_SIZES = (3, 5, 9, 16)
+_SILENCE = {0: 12, 10: 12, 30: 20}  # by loss in percent: the smallest of the table below without a false exclusion
+_TRIED = (4, 6, 8, 12, 20)
+_MS = 1_000_000
+_PACE, _FLOW, _BUSY = 100, 500, 2_000  # messages a second of all together
+
+_HEAD = """
+name = "bench-to"
+protocol = "to"
+limit = "60s"
+settle = "200ms"
+[topology]
+kind = "one_channel"
+nodes = {n}
+channel = {{ rate = "10mbit", delay = "20us" }}
+[[impair]]
+on = "receivers"
+loss = "{loss}%"
+[to]
+silence = {silence}
+recovery = "{recovery}"
+[workload]
+kind = "steady"
+rate = "{rate}/s"
+for = "{length}ms"
+arrivals = "poisson"
+"""
+_CRASH = """
+[[fault]]
+at = "{crash}ms"
+kind = "crash"
+node = "n{n}"
+"""
+_RESTART = """
+[[fault]]
+at = "{restart}ms"
+kind = "restart"
+node = "n{n}"
+"""
+_CUT = """
+[[fault]]
+at = "{cut}ms"
+kind = "link"
+link = "n1-s1"
+for = "{cut_for}ms"
+"""
+
+
+def stop_ms(n: int, silence: int) -> int:
+    """T_stop of the runs, rounded up."""
+    slot = Channel(10_000_000).slot_ns(50 + 8 * n + 64)  # as harness/agent/run.py tells the nodes
+    options = ToOptions(silence=silence)
+    return -(-ViewTiming.of(options, Timing.of(options.transfer(), n, slot), n, slot).stop // _MS)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What the best peer needed (Corosync with token 300, three members, no loss, no traffic)."""
+
+    crash_ms: float = 690
+    graceful_ms: float = 70
+    rejoin_ms: float = 360
+
+    def __str__(self) -> str:
+        return (
+            f"the line to beat: crash to view {self.crash_ms:.0f} ms, graceful stop {self.graceful_ms:.0f} ms, rejoin "
+            f"{self.rejoin_ms:.0f} ms (three members, no loss, no traffic; at 30% loss no stable membership). TO has "
+            "no farewell: who stops gracefully is found out like who crashes"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """One cluster size and loss: the longest at any entity, in ms."""
+
+    n: int
+    loss_percent: int
+    silence: int
+    stop_ms: int  # T_stop
+    crash_to_view: float  # all live entities have the view without the dead one
+    crash_to_delivery: float  # all live entities have delivered a message that was submitted after the crash
+    restart_to_view: float  # all have the view with it again, itself included
+    healed_to_view: float  # the same after a link that was cut came back
+    false_exclusions: int
+    virtual_s: float
+    violated: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"n = {self.n}, {self.loss_percent}% loss, silence {self.silence}, T_stop {self.stop_ms} ms: crash to view "
+            f"{self.crash_to_view:.1f} ms, to delivery {self.crash_to_delivery:.1f} ms; rejoin after restart "
+            f"{self.restart_to_view:.1f} ms, after heal {self.healed_to_view:.1f} ms; "
+            f"{self.false_exclusions} false exclusions in {self.virtual_s:.1f} s"
+            + (f"; VIOLATED {', '.join(self.violated)}" if self.violated else "")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """How many are excluded though they live, by how many lost heartbeats mean a stop."""
+
+    n: int
+    loss_percent: int
+    virtual_s: float
+    excluded: dict[int, int]
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{silence}: {count}" for silence, count in self.excluded.items())
+        return f"false exclusions, n = {self.n}, {self.loss_percent}% loss, {self.virtual_s:.0f} s, by silence: {shown}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a crash costs, without loss, while all together send 500 messages a second."""
+
+    n: int
+    stop_frames: int
+    repeated: float  # messages sent again, per message
+    outage_ms: float  # the longest time without a delivery at a live entity
+    stop_ms: int
+    violated: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"n = {self.n}: {self.stop_frames} STOP frames (2 x live is {2 * (self.n - 1)}), {self.repeated:g} "
+            f"repetitions per message; longest time without a delivery {self.outage_ms:.1f} ms, T_stop {self.stop_ms} ms"
+            + (f"; VIOLATED {', '.join(self.violated)}" if self.violated else "")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """What a join delays on a busy channel: five entities, 2000 messages a second together, no loss."""
+
+    recovery: str
+    longest_ms: float  # that a member spends in the join
+    sent: int  # messages by members in it
+    violated: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"recovery {self.recovery}: members send {self.sent} messages in a join of {self.longest_ms:.2f} ms" + (
+            f"; VIOLATED {', '.join(self.violated)}" if self.violated else ""
+        )
+
+
+def bench_to() -> Iterator[Line | Silence | Changes | Cost | Join]:
+    """All tables."""
+    yield Line()
+    for loss in (10, 30):
+        yield _false_exclusions(9, loss)
+    for loss in _SILENCE:
+        for n in _SIZES:
+            yield _changes(n, loss)
+    for n in _SIZES:
+        yield _cost(n)
+    for recovery in ("suspended", "live"):
+        yield _join(recovery)
+
+
+def _false_exclusions(n: int, loss: int) -> Silence:
+    found = {}
+    for silence in _TRIED:
+        run = emulated(_HEAD.format(n=n, loss=loss, silence=silence, recovery="suspended", rate=2, length=3_000))
+        found[silence] = _exclusions(run)
+    return Silence(n, loss, 3.0, found)
+
+
+def _exclusions(run: Emulated) -> int:
+    """How often somebody was taken out of the view, by the count of whoever saw it most often."""
+    members: dict[int, set[int]] = {}
+    seen: Counter[tuple[int, int]] = Counter()  # who was taken out, who saw it
+    for view in run.events(NoteKind.VIEW):
+        before = members.get(view.node, set(run.history.nodes))
+        members[view.node] = set(view.peers)
+        if view.text == "stop":
+            seen.update((gone, view.node) for gone in before - set(view.peers))
+    return sum(max(count for (gone, _), count in seen.items() if gone == node) for node in {gone for gone, _ in seen})
+
+
+def _changes(n: int, loss: int) -> Changes:
+    silence = _SILENCE[loss]
+    stop = stop_ms(n, silence)
+    crash, span = 300, max(100, 2 * stop)
+    cut = crash + 2 * span
+    length = cut + 2 * span + 100
+    head = _HEAD.format(n=n, loss=loss, silence=silence, recovery="suspended", rate=_PACE // n, length=length)
+    faults = _CRASH.format(crash=crash, n=n) + _RESTART.format(restart=crash + span, n=n)
+    run = emulated(head + faults + _CUT.format(cut=cut, cut_for=span))
+    died, back, _, healed = (event.time_ns for event in run.events(NoteKind.FAULT))
+    everybody = set(run.history.nodes)
+    others = everybody - {n}
+    return Changes(
+        n, loss, silence, stop,
+        _until_view(run, died, others, others), _until_delivery(run, died, others),
+        _until_view(run, back, everybody, everybody), _until_view(run, healed, everybody, everybody),
+        _exclusions(run) - 2, (run.history.events[-1].time_ns - run.history.events[0].time_ns) / 1e9, run.violated,
+    )  # fmt: skip
+
+
+def _until_view(run: Emulated, since_ns: int, whom: set[int], members: set[int]) -> float:
+    """Until the last of them has that view, in ms."""
+    first: dict[int, int] = {}
+    for view in run.events(NoteKind.VIEW):
+        if view.time_ns > since_ns and set(view.peers) == members:
+            first.setdefault(view.node, view.time_ns)
+    return (max(first[node] for node in whom) - since_ns) / _MS
+
+
+def _until_delivery(run: Emulated, since_ns: int, whom: set[int]) -> float:
+    """Until the last of them has delivered something that was submitted since then, in ms."""
+    submitted = {(one.node, one.incarnation, one.seq): one.time_ns for one in run.events(NoteKind.SUBMITTED)}
+    fresh = {
+        (one.about, one.seq)
+        for one in run.events(NoteKind.SENT)
+        if submitted[one.node, one.incarnation, one.values[0]] > since_ns
+    }
+    first: dict[int, int] = {}
+    for one in run.events(NoteKind.DELIVERED):
+        if (one.about, one.seq) in fresh:
+            first.setdefault(one.node, one.time_ns)
+    return (max(first[node] for node in whom) - since_ns) / _MS
+
+
+def _cost(n: int) -> Cost:
+    stop = stop_ms(n, 12)
+    head = _HEAD.format(n=n, loss=0, silence=12, recovery="suspended", rate=_FLOW // n, length=200 + stop)
+    run = emulated(head + _CRASH.format(crash=150, n=n))
+    frames = sum(run.metric(f"frames:to.{title}") for title in ("STOP", "STOP_PACK", "STOP_ACK"))
+    repeated, outage = run.metric("retransmitted_per_data"), run.metric("outage_max_ms")
+    return Cost(n, round(frames), repeated, outage, stop, run.violated)
+
+
+def _join(recovery: str, n: int = 5) -> Join:
+    stop = stop_ms(n, 12)
+    head = _HEAD.format(n=n, loss=0, silence=12, recovery=recovery, rate=_BUSY // n, length=150 + stop)
+    run = emulated(head + _CRASH.format(crash=110, n=n) + _RESTART.format(restart=130 + stop, n=n))
+    joins = _joins(run)
+    sent = sum(
+        one.node == node and begin <= one.time_ns < end
+        for one in run.events(NoteKind.SENT)
+        for node, begin, end in joins
+    )
+    return Join(recovery, max(end - begin for _, begin, end in joins) / _MS, sent, run.violated)
+
+
+def _joins(run: Emulated) -> list[tuple[int, int, int]]:
+    """Who was in a join, from when until when."""
+    begun: dict[int, int] = {}
+    found = []
+    for event in sorted((*run.events(NoteKind.STATE), *run.events(NoteKind.VIEW)), key=lambda one: one.time_ns):
+        if event.text == "admitting":
+            begun.setdefault(event.node, event.time_ns)
+        elif event.kind is NoteKind.VIEW and event.node in begun:
+            found.append((event.node, begun.pop(event.node), event.time_ns))
+    return found
