@@ -9,6 +9,8 @@ import os
 import random
 from typing import Any
 
+import pytest
+
 from nodes.to.options import ToOptions
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind
@@ -17,6 +19,7 @@ from tests.cluster import SLOT, TD, Broken, Restless, failures
 
 THOROUGH = bool(os.environ.get("TUTTI_THOROUGH"))
 RUNS = 10_000 if THOROUGH else 300
+LIVE = ToOptions(recovery="live")
 
 
 class Trouble:
@@ -115,3 +118,25 @@ def test_repaired_rules_hold_in_random_schedules() -> None:
     for seed in range(RUNS):
         wrong = complaints(seed)
         assert not wrong, f"complaints({seed}): {wrong}"
+
+
+def test_live_recovery_holds_in_random_schedules() -> None:
+    for seed in range(RUNS // 2):
+        wrong = complaints(seed, LIVE)
+        assert not wrong, f"complaints({seed}, LIVE): {wrong}"
+
+
+@pytest.mark.parametrize("options", [None, LIVE], ids=["suspended", "live"])
+def test_returns_hold_while_data_are_lost(options: ToOptions | None) -> None:
+    """Nothing but crashes and restarts: joins into each other, with deaths in them."""
+    for seed in range(RUNS, RUNS + RUNS // 5):
+        wrong = complaints(seed, options, kinds="c")
+        assert not wrong, f'complaints({seed}, {options}, kinds="c"): {wrong}'
+
+
+@pytest.mark.parametrize("options", [None, LIVE], ids=["suspended", "live"])
+def test_larger_clusters_hold(options: ToOptions | None) -> None:
+    for seed in range(RUNS // 15):
+        n = 6 + seed % 4
+        wrong = complaints(seed, options, n=n)
+        assert not wrong, f"complaints({seed}, {options}, n={n}): {wrong}"

@@ -144,7 +144,7 @@ class Cost:
     def __str__(self) -> str:
         return (
             f"n = {self.n}: {self.stop_frames} STOP frames (2 x live is {2 * (self.n - 1)}), {self.repeated:g} "
-            f"repetitions per message; longest time without a delivery {self.outage_ms:.1f} ms, T_stop {self.stop_ms} ms"
+            f"repetitions per message; longest time without delivery {self.outage_ms:.1f} ms, T_stop {self.stop_ms} ms"
             + (f"; VIOLATED {', '.join(self.violated)}" if self.violated else "")
         )
 
