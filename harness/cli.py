@@ -146,6 +146,10 @@ def _test(parser: argparse.ArgumentParser) -> None:
     parser.usage = "tutti test [-h] [ARG ...]"  # whatever pytest takes; see main()
 
 
+def _python(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "tutti python [-h] [ARG ...]"  # whatever Python takes; see main()
+
+
 def _golden(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="*", metavar="NAME", help="which (default: all); a scenario's adds one")
     parser.add_argument("--renew", action="store_true", help="put the new captures in the place of the old")
@@ -186,10 +190,15 @@ COMMANDS = (
             "  tutti golden\n  tutti golden --renew raw-chosen"),
     Command("clean", "remove runs and caches that are no longer used", "harness.commands.clean:clean_command", _clean,
             "  tutti clean --dry-run"),
+    Command("python", "Python with Scapy, Spark and tutti's own packages", "harness.commands.python:python_command",
+            _python, "  tutti python\n  tutti python my-analysis.py runs/st-loss-s1"),
     Command("completion", "print a script that completes words in your shell",
             "harness.commands.completion:completion_command", _completion,
             '  eval "$(tutti completion bash)"   # also: zsh; in ~/.bashrc for always'),
 )  # fmt: skip
+
+
+PASS_ON = ("test", "python")  # commands that hand their arguments to another program
 
 
 def parser() -> argparse.ArgumentParser:
@@ -215,7 +224,7 @@ def main(words: Sequence[str] | None = None) -> int:
     top = parser()
     arguments, rest = top.parse_known_args(words)
     command: Command = arguments.command
-    if command.name == "test":
+    if command.name in PASS_ON:
         arguments.arguments = rest  # argparse cannot be told to pass on what looks like an option
     elif rest:
         top.error(f"{command.name} does not take {' '.join(rest)}")

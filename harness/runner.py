@@ -83,5 +83,5 @@ def run_command(arguments: argparse.Namespace) -> int:
     print(summary(result))
     shown = os.path.relpath(where.path)
     print(f"\n{scenario.name}: seed {scenario.seed}, {time.monotonic() - begin:.1f} s, in {shown}")
-    print(f"look closer: tutti show {shown}")
+    print(f"look closer: {os.environ.get('TUTTI_COMMAND', 'tutti')} show {shown}")
     return result.status
