@@ -231,6 +231,14 @@ def test_the_text_has_verdict_chart_and_the_failing_excerpt(failing: Path) -> No
     assert max(map(len, chart)) <= 90
 
 
+def test_the_text_shows_an_alarm_also_of_who_leaves_at_once(tmp_path: Path) -> None:
+    at = START + 50 * US
+    notes = [Event(at, 2, NoteKind.ALARM, text="no quorum", peers=(1,)), Event(at, 2, NoteKind.LEFT, text="no quorum")]
+    run = write_run(tmp_path / "run", broadcast(data(1, 1), 100), notes)
+    (row,) = [line for line in as_text(RunDir(run), checked(run), 90).splitlines() if line.startswith("n2 ")]
+    assert "!" in row and "L" not in row
+
+
 def test_show_writes_the_report_once_and_again_when_the_run_is_judged_anew(
     failing: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,7 @@ from nodes.wire.note import NoteKind
 
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
 _MOST_LINES = 40  # of the ladder around a failure
-_URGENT = {NoteKind.ALARM: "!", NoteKind.VIEW: "V", NoteKind.LEFT: "L"}
+_URGENT = {NoteKind.LEFT: "L", NoteKind.VIEW: "V", NoteKind.ALARM: "!"}  # in one column the last of these is shown
 
 
 def as_text(where: RunDir, result: Result, width: int | None = None) -> str:
@@ -52,9 +52,10 @@ def chart(scene: Scene, width: int) -> list[str]:
                 counts[copy.to][at] += 1
             elif copy.fate in (1, 2):
                 signs[copy.to][at] = "×"
-    for event in scene.notes:
-        if event.kind in _URGENT:
-            signs[event.node][place(event.time_ns - scene.origin_ns)] = _URGENT[event.kind]
+    for kind, sign in _URGENT.items():
+        for event in scene.notes:
+            if event.kind is kind:
+                signs[event.node][place(event.time_ns - scene.origin_ns)] = sign
     most = max((int(row.max()) for row in counts.values()), default=1) or 1
     span = (scene.folding.times[-1] - scene.folding.times[0]) / 1e6
     lines = [f"{span:.3f} ms, idle time folded; × lost copy  ! alarm  V view  L left  ▁..█ PDUs"]
