@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from nodes.delta.tags import Tag, unexpired, union_max
 
-
 TIMER_NS = 20_000  # a timer may wake a process so late: that is no wait of the rule's
 
 
