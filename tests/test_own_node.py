@@ -15,6 +15,7 @@ from harness.scenario import ScenarioError, dump, identity, load, loads
 from nodes.machine import Log, Received, Send, Setting, Submit, Wake
 from nodes.own.options import OwnOptions
 from nodes.program import Program, ProgramError
+from nodes.wire import decode_untrusted, encode
 from nodes.wire.note import NoteKind
 from nodes.wire.own import OwnPdu
 from nodes.wire.raw import RawData
@@ -62,6 +63,14 @@ def parrot(directory: Path, *answers: str) -> tuple[Program, Path]:
     path = program(directory, PARROT)
     Path(f"{path}.answers").write_text("".join(f"{line}\n" for answer in answers for line in (answer, ".") if line))
     return Program(SETTING, OwnOptions(program=str(path), arguments=("a", "b c"))), Path(f"{path}.told")
+
+
+def test_golden_bytes() -> None:
+    pdu = OwnPdu(src=3, kind=9, origin=0x0102, seq=0x1122334455667788, payload=b"hi")
+    head, body = bytes.fromhex("7475 17 01 0003 0019"), bytes.fromhex("09 0102 1122334455667788 6869")
+    check = int.from_bytes(head + bytes(4) + body, "big") % (2**32 - 5)
+    golden = head + check.to_bytes(4, "big") + body
+    assert encode(pdu) == golden and decode_untrusted(golden) == pdu
 
 
 def test_every_input_and_every_answer(tmp_path: Path) -> None:
