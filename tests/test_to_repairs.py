@@ -14,7 +14,10 @@ from nodes.to.machine import To
 from nodes.to.options import ToOptions
 from nodes.to.stop import JoinRecord
 from nodes.to.views import ViewMode
+from nodes.wire import Pdu
 from nodes.wire.st import DataBlock, SnapshotBlock
+from nodes.wire.to import JoinBlock, StopBlock, ToRcv
+from tests.cluster import SLOT, TD, Restless, failures
 from tests.test_to_adversity import complaints
 
 admit_joiners, begin_again, flush, replay = To._admit_joiners, To._begin_again, To._flush, To._replay_buffered
@@ -85,3 +88,40 @@ def test_without_the_repair(
     assert complaints(seed, options) == []
     monkeypatch.setattr(To, rule, broken)
     assert complaints(seed, options) != []
+
+
+def overtaken_in_a_join() -> list[str]:
+    """E3 has the RCV_PACK of E1 and lacks the STOP of E2, so a message of E1 waits there that the others take; E2 has
+    never heard of the join, so its next message does not wait."""
+    world = Restless(5, ToOptions())
+    stop, asunder = world.stop_time(), world.now + 2 * world.stop_time()
+    together = asunder + 3 * stop
+
+    def loss(pdu: Pdu, receiver: int, now: int) -> bool:
+        if not asunder <= now < together or pdu.src == receiver:
+            return False
+        if isinstance(pdu, ToRcv):
+            return receiver != 1
+        if isinstance(pdu, JoinBlock):
+            return (pdu.src, receiver) != (1, 3)
+        if isinstance(pdu, StopBlock):
+            return receiver in (3, 5)
+        return (pdu.src, receiver) == (5, 2)
+
+    world.channel(SLOT, loss)
+    world.at(world.now, lambda: world.kill(4))
+    world.run(until_ns=asunder + stop // 2)
+    suspicion = world.alive()[1]._heard[4] + stop
+    together = suspicion + 20 * SLOT
+    world.at(suspicion - 12 * SLOT, lambda: world.start_again(4))
+    world.at(suspicion + 4 * SLOT, lambda: world.say(1, b"waits at E3"))
+    world.at(suspicion + 8 * SLOT, lambda: world.say(2, b"does not"))
+    world.run(until_ns=suspicion + 2 * stop)
+    assert world.run_until_calm(20 * stop)
+    return failures(world, TD)
+
+
+def test_nothing_is_overtaken_in_a_join_that_comes_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert overtaken_in_a_join() == []
+    monkeypatch.setattr(To, "_replay_buffered", out_of_turn)
+    assert overtaken_in_a_join() != []
