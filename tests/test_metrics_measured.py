@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from captures.history import History, Transmission
+from captures.history import Event, History, Transmission
 from captures.metrics import METRICS, delays_by_link, loss_by_receiver, measure
+from nodes.wire.note import NoteKind
 from tests.notation import history
 
 
@@ -92,6 +93,32 @@ BURST = with_frames(
 
 HIM = with_frames("1+a 1-a 2-a 1+b 1$a 3-a 1-b 2-b 3-b 1$b 1+c 1$c:3")
 
+# a is repeated and then everywhere; b is said to be everywhere, and 3 does not have it; of c the failure is found.
+MISSED = with_frames(
+    "1+a 1-a 2-a 3-a 1$a 1+b 1-b 2-b 1$b 1+c 1-c 1$c:2,3",
+    frame(0, "n1", "out", "him.DATA", 1),
+    frame(500, "n1", "out", "him.DATA", 1),
+    frame(5000, "n1", "out", "him.DATA", 2),
+    frame(9000, "n1", "out", "him.DATA", 3),
+    frame(9500, "n1", "out", "him.QUERY", 3),
+)
+
+
+def recovering(line: str, *states: tuple[int, int, str]) -> History:
+    """A history with (place, node, mode) put in."""
+    run = history(line)
+    events = list(run.events)
+    for place, node, mode in sorted(states, reverse=True):
+        events.insert(place, Event(events[place].time_ns, node, NoteKind.STATE, text=mode))
+    return replace(run, events=tuple(events))
+
+
+# 2 holds a and b when it is done, 3 holds a; 1 holds nothing. (A message is two events: submitted and sent.)
+SORTED = recovering(
+    "1+a 1+b 2^a 2^b 3^a 2-a 2-b 3-a 3^b 3-b",
+    (5, 1, "RECOV"), (5, 2, "RECOV"), (6, 3, "RECOV"), (7, 1, "DATA"), (7, 2, "DATA"), (7, 3, "DATA"), (9, 3, "DATA"),
+)  # fmt: skip
+
 WANTED: list[tuple[str, History, Mapping[str, float]]] = [
     (
         "channel",
@@ -146,6 +173,8 @@ WANTED: list[tuple[str, History, Mapping[str, float]]] = [
         {"success_share": 2 / 3, "false_success_share": 1 / 3, "decision_max_ms": 6},
     ),
     ("burst", BURST, {"go_back_per_data": 3 / 4, "retransmitted_per_data": 1 / 4}),
+    ("missed", MISSED, {"missed_share": 1 / 4, "false_success_share": 1 / 3}),
+    ("sorted", SORTED, {"sorted_per_data": 3 / (2 * 3)}),
     ("skew", history("2@7 1+a 2-a"), {"clock_skew_max_ms": 7}),
     ("cmd", history("1+a 2-a", queue_limit=9), {}),
 ]
