@@ -60,7 +60,7 @@ printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # no service starts
 chmod +x "$root/usr/sbin/policy-rc.d"
 rm -rf "$root/vagrant"
 mkdir -p "$root/vagrant" "$root/out"
-(cd "$repository" && git ls-files -z | tar -c --null --no-recursion -T - -f -) | tar -x --no-same-owner -C "$root/vagrant"
+git -c safe.directory='*' -C "$repository" archive HEAD | tar -x -C "$root/vagrant" # what a clone has
 # In a mount and process namespace of its own: nothing stays mounted or running, whatever happens.
 TUTTI_CACHE='' HOME=/root LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     unshare --mount --pid --fork --kill-child sh -eu -c '
@@ -105,11 +105,15 @@ echo tutti >"$root/etc/hostname"
 rm -f "$work/disk"
 mke2fs -q -t ext4 -d "$root" "$work/disk" 8G
 kernel=$(ls -v "$root"/boot/vmlinuz-* | tail -n 1)
-timeout 2400 qemu-system-x86_64 -accel kvm -accel tcg -cpu max -smp 2 -m 2048 -no-reboot -display none -monitor none \
-    -kernel "$kernel" -initrd "$root/boot/initrd.img-${kernel##*/vmlinuz-}" \
-    -append 'root=/dev/vda rw console=ttyS0 quiet systemd.show_status=0' \
-    -drive "file=$work/disk,format=raw,if=virtio,cache=unsafe" -nic none \
-    -virtfs "local,path=$out,mount_tag=out,security_model=none" -serial "file:$work/console.log" \
+boot() { # HOW ...: how qemu runs the machine's code
+    timeout 3600 qemu-system-x86_64 "$@" -smp 2 -m 2048 -no-reboot -display none -monitor none \
+        -kernel "$kernel" -initrd "$root/boot/initrd.img-${kernel##*/vmlinuz-}" \
+        -append 'root=/dev/vda rw console=ttyS0 quiet systemd.show_status=0' \
+        -drive "file=$work/disk,format=raw,if=virtio,cache=unsafe" -nic none \
+        -virtfs "local,path=$out,mount_tag=out,security_model=none" -serial "file:$work/console.log"
+}
+# A KVM that is there need not work (inside other virtual machines, for instance): software always does.
+{ [ -w /dev/kvm ] && boot -accel kvm -cpu host 2>"$work/kvm.log"; } || boot -accel tcg -cpu max \
     || { tail -n 20 "$work/console.log" >&2; fail "qemu: see above"; }
 rm "$work/disk"
 
