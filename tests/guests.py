@@ -6,7 +6,8 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -59,15 +60,25 @@ def digest(where: Path) -> dict[str, str]:
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def guests() -> list[str]:
-    """Private kernels that run on this machine now."""
-    found = []
+def guests(under: Path) -> dict[Path, int]:
+    """Private kernels that run now: run directory below that one -> process."""
+    found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
+                words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
             except OSError:
                 continue
-            if any(word.startswith(b"TUTTI_RUN=") for word in words):
-                found.append(" ".join(word.decode(errors="replace") for word in words))
+            runs = [Path(word.removeprefix("TUTTI_RUN=")) for word in words if word.startswith("TUTTI_RUN=")]
+            found.update({run: int(entry.name) for run in runs if run.is_relative_to(under)})
     return found
+
+
+def soon(condition: Callable[[], object], patience_s: float = 20.0) -> bool:
+    """Does it come true?"""
+    end = time.monotonic() + patience_s
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True

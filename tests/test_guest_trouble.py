@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 from harness.engines.kernel import private_kernel, site_packages
 from harness.engines.outcome import EngineError, EngineOptions
 from harness.engines.virtual import boot
-from tests.guests import ROOT, child_environment, command, guests, needs_kernel, tutti
+from tests.guests import ROOT, child_environment, command, guests, needs_kernel, soon, tutti
 
 pytestmark = [pytest.mark.guest, needs_kernel]
 
@@ -53,17 +52,7 @@ for = "20s"
 def _nothing_left(tmp_path: Path) -> Iterator[None]:
     """Whatever a test did, its guests are gone when it is over."""
     yield
-    assert _soon(lambda: not [one for one in guests() if str(tmp_path) in one]), guests()
-
-
-def _soon(condition: object, patience_s: float = 20.0) -> bool:
-    assert callable(condition)
-    end = time.monotonic() + patience_s
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
+    assert soon(lambda: not guests(tmp_path)), guests(tmp_path)
 
 
 def _start_long(tmp_path: Path) -> tuple[subprocess.Popen[str], Path]:
@@ -76,20 +65,8 @@ def _start_long(tmp_path: Path) -> tuple[subprocess.Popen[str], Path]:
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     progress = out / "logs/progress"
-    assert _soon(lambda: progress.exists() and progress.read_text().strip() not in ("", "0.0 s"), 60)
+    assert soon(lambda: progress.exists() and progress.read_text().strip() not in ("", "0.0 s"), 60)
     return process, out
-
-
-def _guest_of(out: Path) -> int:
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if f"TUTTI_RUN={out}".encode() in words:
-                return int(entry.name)
-    raise AssertionError(f"no guest for {out}")
 
 
 def test_interrupted_by_ctrl_c(tmp_path: Path) -> None:
@@ -109,7 +86,7 @@ def test_killed_without_warning(tmp_path: Path) -> None:
 
 def test_guest_killed_half_way(tmp_path: Path) -> None:
     process, out = _start_long(tmp_path)
-    os.kill(_guest_of(out), signal.SIGKILL)
+    os.kill(guests(tmp_path)[out], signal.SIGKILL)
     _, complaint = process.communicate(timeout=30)
     assert process.returncode == 2
     assert "the run died" in complaint and "agent.txt ends:" in complaint and "Traceback" not in complaint
