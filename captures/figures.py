@@ -80,6 +80,8 @@ def draw(picture: Picture) -> dict[str, bytes]:
         axes = figure.subplots(1, len(picture.panels), sharey=True, squeeze=False)[0]
         for place, panel in zip(axes, picture.panels, strict=True):
             _panel(place, picture, panel)
+        if not picture.log_y:
+            axes[0].set_ylim(bottom=0)  # once all panels are drawn: they have one scale, and fixing an end freezes it
         axes[0].set_ylabel(picture.y_label)
         if picture.title:
             figure.suptitle(picture.title)
@@ -117,8 +119,6 @@ def _panel(axes: Any, picture: Picture, panel: Panel) -> None:
         axes.set_xscale("log")
     if picture.log_y:
         axes.set_yscale("log")
-    else:
-        axes.set_ylim(bottom=0)
     _ticks(axes, sorted({dot.x for curve in panel.curves if curve.style == "measured" for dot in curve.dots}))
 
 

@@ -420,3 +420,29 @@ def test_progress_tells_counts_rate_and_what_is_left() -> None:
 def test_points_say_what_they_set() -> None:
     assert Point(0, (("a.b", "2%"), ("c", {"d": True}))).name == "a.b=2% c={ d = true }"
     assert Point(0, ()).name == "all"
+
+
+def test_all_panels_fit_on_their_one_scale() -> None:
+    low, high = (Curve("measured", "measured", (Dot(1, y), Dot(2, y / 2))) for y in (1.0, 100.0))
+    files = draw(Picture("p", "", "x", "y", (Panel("a", (low,)), Panel("b", (high,)))))
+    assert b">100<" in files["svg"]
+
+
+def test_a_simulation_has_a_band_of_its_own_and_agrees_within_both_errors() -> None:
+    spanned = load_sweep(shipped()["002-fig-4"])
+    point = next(one for one in spanned.points if one.name.startswith("delta.max_cb=4 workload.rate=100/s"))
+
+    def inside(value: float) -> bool:
+        row: dict[str, Any] = {
+            "point": point.number, "metric": "cb_full_share", "value": value, "low": value - 0.01, "high": value + 0.01
+        }  # fmt: skip
+        (found,) = beside(spanned, [row])
+        assert found["expected"] == 0.268
+        return bool(found["inside"])
+
+    assert inside(0.26) and inside(0.285)  # the table's own error is 0.022
+    assert not inside(0.31)
+    figure = next(one for one in spanned.sweep.figure if one.name == "002-fig-4")
+    band = [curve for curve in picture(spanned, figure, []).panels[1].curves if curve.style == "simulated"][0].dots[3]
+    assert band.low is not None and band.high is not None
+    assert band.low < 0.26 < band.y == 0.268 < 0.28 < band.high
