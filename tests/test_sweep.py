@@ -148,7 +148,7 @@ def test_what_is_wrong_with_a_sweep_is_told(tmp_path: Path, old: str, new: str, 
 def test_shipped_sweeps_are_right_and_every_formula_says_something(name: str, quick: bool) -> None:
     spanned = load_sweep(shipped()[name], quick=quick)
     drawn = {formula for figure in spanned.sweep.figure for formula in figure.formulas}
-    assert drawn
+    assert drawn or not spanned.sweep.figure  # a soak draws nothing
     for formula in drawn:
         values = [FORMULAS[formula].of(one[0]) for one in spanned.scenarios]
         assert any(value is not None for value in values), formula
@@ -443,6 +443,7 @@ def test_a_simulation_has_a_band_of_its_own_and_agrees_within_both_errors() -> N
     assert inside(0.26) and inside(0.285)  # the table's own error is 0.022
     assert not inside(0.31)
     figure = next(one for one in spanned.sweep.figure if one.name == "002-fig-4")
-    band = [curve for curve in picture(spanned, figure, []).panels[1].curves if curve.style == "simulated"][0].dots[3]
+    curves = picture(spanned, figure, []).panels[1].curves
+    band = next(curve for curve in curves if curve.style == "simulated").dots[3]
     assert band.low is not None and band.high is not None
     assert band.low < 0.26 < band.y == 0.268 < 0.28 < band.high
