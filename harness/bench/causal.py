@@ -1,0 +1,167 @@
+"""Causal order measured: what delta and cmd pay in tags and delay beside their baselines, and what comes within Δ.
+
+One network and one workload for all: ten nodes that send to a random other one, each message with a delay of its own
+from the distribution of Fig. 4 of paper 002 (mean 20 ms, so that one overtakes another all the time). Sizes of tags are
+those that nodes note, for a datagram in fragments is no PDU in a capture; everything else is counted there. (Tags that
+are not pruned soon need fragments; each has a delay of its own, and the message comes with the last of them.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from captures.history import History
+from captures.metrics.registry import mean
+from harness.bench.emulated import Emulated, emulated
+from harness.judges.causality import causal_past, latest_before
+from harness.judges.facts import Facts
+from nodes.cmd.evaluation import matrix_bytes
+from nodes.wire.note import NoteKind
+
+_NODES = 10
+_SCENARIO = """
+name = "bench-causal"
+protocol = "{protocol}"
+[topology]
+kind = "lan"
+nodes = {nodes}
+[[impair]]
+on = "senders"
+delay = "20ms"
+distribution = {{ late = "0.01%", after = "100ms" }}
+[[impair]]
+on = "receivers"
+loss = "{loss}%"
+[workload]
+kind = "steady"
+rate = "50/s"
+for = "{for_ms}ms"
+arrivals = "poisson"
+destinations = {{ count = 1, among = "others" }}
+payload = 64
+{options}
+"""
+# name -> protocol, its table
+_SCHEMES = {
+    "raw": ("raw", ""),
+    "delta, MAX_CB = 4": ("delta", '[delta]\ndelta = "100ms"\nmax_cb = 4'),
+    "delta unbounded": ("delta", '[delta]\ndelta = "100ms"\nscheme = "unbounded"'),
+    "delta hold": ("delta", '[delta]\ndelta = "100ms"\nscheme = "hold"'),
+    "cmd, s-records": ("cmd", ""),
+    "cmd matrix": ("cmd", '[cmd]\nscheme = "matrix"'),
+    "cmd unpruned": ("cmd", '[cmd]\nscheme = "unpruned"'),
+}
+_DELTAS_MS = (20, 50, 100)
+_LOSSES = (0, 1, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """One way to keep the order, or none: tags and delays."""
+
+    name: str
+    messages: int
+    tag_bytes: float
+    tag_bytes_max: int
+    p50_ms: float
+    p99_ms: float
+    delivered_share: float
+    inversions: int  # deliveries before one that comes causally before
+    violated: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name:<18} {self.tag_bytes:7.1f} bytes of tag (at most {self.tag_bytes_max:5d}), delivered after "
+            f"{self.p50_ms:5.1f} / {self.p99_ms:5.1f} ms (half / 99 %), {self.delivered_share:7.2%} of "
+            f"{self.messages:,}, {self.inversions} out of order"
+            + (f"; violated: {', '.join(self.violated)}" if self.violated else "")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Δ and a loss: what comes in time, and what is delivered."""
+
+    delta_ms: int
+    loss_percent: int
+    messages: int
+    in_time_share: float  # came within Δ, by the captures
+    delivered_share: float
+    p99_ms: float
+    inversions: int
+    violated: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"delta = {self.delta_ms:3d} ms, {self.loss_percent:2d} % loss: {self.in_time_share:6.2%} of "
+            f"{self.messages:,} come in time, {self.delivered_share:6.2%} are delivered, 99 % of these after "
+            f"{self.p99_ms:.1f} ms, {self.inversions} out of order"
+            + (f"; violated: {', '.join(self.violated)}" if self.violated else "")
+        )
+
+
+def bench_causal(for_ms: int = 4000) -> Iterator[Scheme | Within]:
+    """Both tables; about two minutes."""
+    for name, (protocol, options) in _SCHEMES.items():
+        yield scheme(name, emulated(_text(protocol, options, 0, for_ms)))
+    for delta_ms in _DELTAS_MS:
+        for loss_percent in _LOSSES:
+            options = f'[delta]\ndelta = "{delta_ms}ms"\nmax_cb = 4'
+            yield within(delta_ms, loss_percent, emulated(_text("delta", options, loss_percent, for_ms)))
+
+
+def _text(protocol: str, options: str, loss_percent: int, for_ms: int) -> str:
+    return _SCENARIO.format(protocol=protocol, nodes=_NODES, loss=loss_percent, for_ms=for_ms, options=options)
+
+
+def scheme(name: str, run: Emulated) -> Scheme:
+    """What a run says about a scheme."""
+    sizes = tag_sizes(run)
+    return Scheme(
+        name, len(run.events(NoteKind.SENT)), mean(sizes) or 0.0, max(sizes, default=0),
+        run.metric("latency_p50_ms"), run.metric("latency_p99_ms"), run.metric("delivered_share"),
+        inversions(run.history), run.violated,
+    )  # fmt: skip
+
+
+def tag_sizes(run: Emulated) -> list[int]:
+    """Bytes of tag per message, as its sender notes it: entries behind TS (delta), records behind the number (cmd)."""
+    protocol, settings = run.result.scenario.protocol, run.history.settings
+    n = len(run.history.nodes)
+    sent = run.events(NoteKind.SENT)
+    if protocol == "delta":
+        return [n + 10 * event.values[2] for event in sent]
+    if protocol == "cmd":
+        matrix = settings["scheme"] == "matrix"
+        return [matrix_bytes(n) if matrix else 4 * n + 8 * event.values[1] for event in sent]
+    return []
+
+
+def within(delta_ms: int, loss_percent: int, run: Emulated) -> Within:
+    """What a run says about a deadline."""
+    sent = {(event.about, event.seq): event.time_ns for event in run.events(NoteKind.SENT)}
+    in_time = {
+        (frame.about, frame.seq) for frame in run.history.transmissions
+        if frame.direction == "in" and frame.at.startswith("n")
+        and frame.time_ns - sent[frame.about, frame.seq] <= delta_ms * 1_000_000
+    }  # fmt: skip
+    return Within(
+        delta_ms, loss_percent, len(sent), len(in_time) / len(sent), run.metric("delivered_share"),
+        run.metric("latency_p99_ms"), inversions(run.history), run.violated,
+    )  # fmt: skip
+
+
+def inversions(history: History) -> int:
+    """How many deliveries took place before one of a message in their causal past, at the same node."""
+    facts = Facts(history)
+    past = causal_past(facts)
+    count = 0
+    for life in facts.lives:
+        log = facts.log(life.index)
+        if len(log):
+            greatest, _ = latest_before(past, facts, life.index, log, np.arange(len(log)))
+            count += int((greatest > np.arange(len(log))).sum())
+    return count
