@@ -97,10 +97,11 @@ class _Run:
 
     def all(self) -> None:
         """From here to the end."""
+        begin = None if self.scenario.engine == "virtual" else time.time_ns()  # reading it takes virtual time
         self.network = Network(self.plan)
         self.traffic = Traffic(self.network, self.scenario.seed)
         # The run begins at a round moment, late enough for everything to be ready: times in captures read easily.
-        self.t0 = -(-(time.time_ns() + _WARM_UP_NS) // _SECOND) * _SECOND
+        self.t0 = -(-(time.time_ns() + self._warm_up_ns(begin)) // _SECOND) * _SECOND
         self._inject()
         for impair in self.scenario.impair:
             self.traffic.impair(impair.on, impair.impairment)
@@ -144,6 +145,10 @@ class _Run:
         self.findings["ended_ns"] = time.time_ns()
 
     # setting up
+
+    def _warm_up_ns(self, begin: int | None) -> int:
+        """In real time a machine that took long for the network will take long for the nodes."""
+        return _WARM_UP_NS if begin is None else max(_WARM_UP_NS, 3 * (time.time_ns() - begin))
 
     def _points(self) -> list[Point]:
         here = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
