@@ -107,6 +107,18 @@ def test_dead_node_is_found_and_disjoined() -> None:
     assert not group.violations("HI-1", "HI-2", "HI-3", "HI-4", "HI-5")
 
 
+def test_nobody_is_disjoined_but_by_a_person_if_that_is_wanted() -> None:
+    """The alarm is the same, message after message, and the view stays as it is."""
+    group = Group(5, options(disjoin=False), dead=[3])
+    for _ in range(3):
+        group.submit()
+        group.world.run()
+    assert group.results() == ["FAIL"] * 3
+    assert [result.peers for result in group.notes(NoteKind.RESULT, 1)] == [(3,)] * 3
+    assert group.alarms(1).count(("unreached", (3,))) == 3
+    assert len(group.notes(NoteKind.VIEW)) == 4, "only the first, of those that live"
+
+
 def test_what_a_dead_node_costs_as_printed() -> None:
     group = Group(10, options(PRINTED, q=1, hasten=False), dead=[5])
     group.submit()

@@ -27,6 +27,7 @@ class HimOptions:
 
     maxfail: int = 3  # repetitions of a message, and failures until a node is disjoined
     count_window_ns: Duration = 60_000 * MS  # D-HI-8: failures older than this are forgotten
+    disjoin: bool = True  # false: nobody is removed but by a person, who has the alarms
     q: int = 3  # D-HI-9: times a question is asked
     rtry: int = 3  # D-HI-4: times a REPORT is sent
 

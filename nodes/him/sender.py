@@ -306,6 +306,8 @@ class Sender:
         if nodes:
             if sending.outcome == "SUCCESS":
                 self._core.alarm("unreached", nodes, self._core.me, sending.seq)
+            if not self._core.options.disjoin:
+                return
             for node in nodes:
                 self._failures.pop(node, None)
             self._disjoin(nodes)
