@@ -1,10 +1,18 @@
 """own: a program of yours, in any language, that answers lines on its standard input (docs/own-node.md)."""
 
-from nodes.machine import ProtocolSpec
+from __future__ import annotations
+
+from nodes.machine import Machine, ProtocolSpec, Setting
 from nodes.own.options import OwnOptions
-from nodes.program import Program
+
+
+def _make(setting: Setting, options: OwnOptions) -> Machine:
+    from nodes.program import Program  # what it needs is imported in runs of programs only
+
+    return Program(setting, options)
+
 
 PROTOCOL = ProtocolSpec(
-    name="own", transport="channel", options=OwnOptions, make=Program, properties=("NC",),
+    name="own", transport="channel", options=OwnOptions, make=_make, properties=("NC",),
     beats=lambda options: bool(options.heartbeats), max_payload=1200,
 )  # fmt: skip
