@@ -27,7 +27,7 @@ from nodes.wire.note import NoteKind
 from tests.verdicts import objections, out_of_order
 
 MS = 1_000_000
-SCHEDULES = 8_000 if os.environ.get("TUTTI_THOROUGH") else 4_000
+SCHEDULES = 10_000 if os.environ.get("TUTTI_THOROUGH") else 4_000
 BATCH = 400
 
 Message = tuple[int, int]  # origin, t

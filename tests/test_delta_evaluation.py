@@ -11,8 +11,9 @@ from functools import cache
 import pytest
 
 from harness.world import Clock, World
+from nodes.delta import fig_4
 from nodes.delta.evaluation import Delivered, Measured, Point, Sent, measure, point, standard_error, steady
-from nodes.delta.fig_4 import DELTA_PER_MEAN_DELAY, FIG_4, MESSAGES_PER_POINT, PROCESSES
+from nodes.delta.fig_4 import DELTA_PER_MEAN_DELAY, FIG_4, IN_MEMORY, MESSAGES_PER_POINT, PROCESSES
 from nodes.delta.machine import Delta
 from nodes.delta.options import DeltaOptions, SchemeName
 from nodes.machine import Setting
@@ -70,13 +71,16 @@ def read(world: World) -> list[Sent | Delivered]:
 POINTS = [(load, max_cb) for load, table in FIG_4.items() for max_cb in table if THOROUGH or load == 2]
 
 
+ROUNDINGS = {"rate_max": 0.001, "rate_wait": 0.001, "rate_w_time": 0.0001, "tag_entries": 0.1}  # of the tables
+
+
 def off(measured: tuple[Measured, ...], max_cb: int, expected: Point) -> list[str]:
     """The curves on which a point is farther from a table's than the sampling errors of both allow."""
     size = len(measured) // BATCHES
     rows = [point(measured[start : start + size], max_cb, DELTA_NS) for start in range(0, size * BATCHES, size)]
     whole = point(measured, max_cb, DELTA_NS)
     found = []
-    for curve, rounding in (("rate_max", 0.001), ("rate_wait", 0.001), ("rate_w_time", 0.0001), ("tag_entries", 0.1)):
+    for curve, rounding in ROUNDINGS.items():
         error = standard_error([getattr(row, curve) for row in rows])
         error *= math.sqrt(1 + len(measured) / MESSAGES_PER_POINT)  # the table is a sample, too
         rare = 3 / MESSAGES_PER_POINT if curve != "tag_entries" else 0  # what a table's 0.000 may hide
@@ -88,6 +92,29 @@ def off(measured: tuple[Measured, ...], max_cb: int, expected: Point) -> list[st
 @pytest.mark.parametrize(("load", "max_cb"), POINTS)
 def test_the_curves_of_fig_4(load: float, max_cb: int) -> None:
     assert off(simulate(load, max_cb), max_cb, FIG_4[load][max_cb]) == []
+
+
+SKEW = 0.2  # ε / Δ
+UNDER_SKEW = [(load, max_cb) for load, rows in IN_MEMORY[SKEW].items() for max_cb in rows if THOROUGH or load == 2]
+
+
+@pytest.mark.parametrize(("load", "max_cb"), UNDER_SKEW[:: 1 if THOROUGH else 3])
+def test_the_curves_under_skew(load: float, max_cb: int) -> None:
+    found = fig_4.found(load, max_cb, SKEW)
+    assert found is not None
+    assert off(simulate(load, max_cb, skew_ns=round(SKEW * DELTA_NS)), max_cb, found[0]) == []
+
+
+@pytest.mark.parametrize(("load", "max_cb"), POINTS)
+def test_the_table_and_the_longer_runs_agree(load: float, max_cb: int) -> None:
+    """One sample of a simulation beside a longer one of another program; the errors are those that figures draw."""
+    expected, error = fig_4.found(load, max_cb) or (None, None)
+    longer, _ = IN_MEMORY[0][load][max_cb]
+    assert expected is not None and error is not None
+    for curve, rounding in ROUNDINGS.items():
+        apart = abs(getattr(expected, curve) - getattr(longer, curve))
+        rare = 3 / MESSAGES_PER_POINT if curve != "tag_entries" else 0
+        assert apart <= 3.5 * math.sqrt(4 / 3) * getattr(error, curve) + rounding + rare, curve
 
 
 def test_a_neighbouring_point_lies_off_the_table() -> None:
