@@ -25,7 +25,7 @@ from harness.sweep.task import Record, Task, carry_out, failed
 NAME = "tutti"  # of the unpacked archive
 NEEDED = ("numpy", "numpy.libs", "pyarrow", "pyroute2", "mininet")  # by a run and its judges; pyspark is the worker's
 _UNNEEDED = ("__pycache__", "tests", "include", "src")
-_LIBRARIES = ("flight", "substrait", "s3", "gcs", "azure")  # of pyarrow: half of its size
+_LIBRARIES = ("flight", "s3", "gcs", "azure")  # of pyarrow, which only its own modules for them need
 Outcome = tuple[Record, bytes]
 Work = Callable[[Task], Outcome]
 
