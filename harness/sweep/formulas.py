@@ -150,9 +150,15 @@ def _of_n(name: str, style: Style, label: str, metric: str, of: Callable[[int], 
     formula(name, style, label, metric)(lambda scenario: of(scenario.topology.nodes))
 
 
-_of_n("003-packets", "printed", "2n+1", "frames_per_message", him.packets)
-_of_n("003-packets-end", "corrected", "2n+1 and the END", "frames_per_message", lambda n: him.packets(n) + 1)
-_of_n("003-tcp", "printed", "TCP handshakes 3(n-1)", "frames_per_message", him.tcp_handshakes)
+def _loss_free(name: str, style: Style, label: str, of: Callable[[int], float]) -> None:
+    @formula(name, style, label, "frames_per_message")
+    def _(scenario: Scenario) -> float | None:
+        return None if loss(scenario) else of(scenario.topology.nodes)
+
+
+_loss_free("003-packets", "printed", "2n+1", him.packets)
+_loss_free("003-packets-end", "corrected", "2n+1 and the END", lambda n: him.packets(n) + 1)
+_loss_free("003-tcp", "printed", "TCP handshakes 3(n-1)", him.tcp_handshakes)
 
 
 def _either(name: str, style: Style, label: str, metric: str, packets: Callable[[int], float],
