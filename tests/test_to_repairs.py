@@ -1,6 +1,6 @@
 """What random schedules found to be missing in TO: each repair taken out again, on a schedule that shows it.
 
-A schedule is a seed of test_to_adversity.complaints.
+A schedule is a seed of test_to_adversity.complaints, or of busy_returns.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nodes.to.live import LiveTo
 from nodes.to.machine import To
 from nodes.to.options import ToOptions
 from nodes.to.stop import JoinRecord
@@ -18,7 +19,7 @@ from nodes.wire import Pdu
 from nodes.wire.st import DataBlock, SnapshotBlock
 from nodes.wire.to import JoinBlock, StopBlock, ToRcv
 from tests.cluster import SLOT, TD, Restless, failures
-from tests.test_to_adversity import complaints
+from tests.test_to_adversity import LIVE, busy_returns, complaints
 
 admit_joiners, begin_again, flush, replay = To._admit_joiners, To._begin_again, To._flush, To._replay_buffered
 
@@ -68,8 +69,6 @@ def out_of_turn(self: To, *, agreed: bool = False) -> None:
     replay(self, agreed=True)
 
 
-LIVE = ToOptions(recovery="live")
-
 REPAIRS: list[tuple[str, Callable[..., Any], int, ToOptions | None]] = [
     ("_begin_again", false_witness, 16, None),
     ("_admit_joiners", forgotten_join, 239, None),
@@ -88,6 +87,31 @@ def test_without_the_repair(
     assert complaints(seed, options) == []
     monkeypatch.setattr(To, rule, broken)
     assert complaints(seed, options) != []
+
+
+def moving_point(self: LiveTo) -> None:
+    """Another joiner, another point, though the first join may be committed elsewhere."""
+    To._freeze(self)
+    self._void = False
+
+
+# What live recovery adds, each rule taken out again, on a seed of test_to_adversity.busy_returns.
+LIVE_RULES: list[tuple[str, Callable[..., Any], int]] = [
+    ("_sent_in_a_join", lambda self, p: False, 152),  # data may come before the RCV_PACK that says where they belong
+    ("_collect_join", To._collect_join, 333),  # points of another epoch count, and show nothing about what waits
+    ("_enter", To._enter, 150),  # a round does not void the attempt
+    ("_freeze", moving_point, 350),
+    ("_sees_the_future", To._sees_the_future, 137),  # what is sent again acknowledges the joiner's earlier life
+]
+
+
+@pytest.mark.parametrize(("rule", "broken", "seed"), LIVE_RULES, ids=[case[0] for case in LIVE_RULES])
+def test_live_without_the_rule(
+    monkeypatch: pytest.MonkeyPatch, rule: str, broken: Callable[..., Any], seed: int
+) -> None:
+    assert busy_returns(seed, LIVE) == []
+    monkeypatch.setattr(LiveTo, rule, broken)
+    assert busy_returns(seed, LIVE) != []
 
 
 def overtaken_in_a_join() -> list[str]:
