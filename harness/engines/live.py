@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.engines.outcome import EngineOptions, MachineLacks, Progress
-from harness.engines.watch import die_with_parent, end, watch
+from harness.engines.watch import carry
 
 _CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -65,21 +65,12 @@ def run_live(run_dir: Path, options: EngineOptions, progress: Progress) -> dict[
     reason = lacks()
     if reason:
         raise MachineLacks(reason)
-    logs = run_dir / "logs"
-    with (logs / "agent.txt").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "harness.engines.isolated", str(run_dir)],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            env={
-                "PATH": os.environ["PATH"], "PYTHONPATH": _python_path(),
-                "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8",
-            },
-            start_new_session=True, preexec_fn=die_with_parent,
-        )  # fmt: skip
-    try:
-        watch(process, logs, options.stall_s, progress)
-    finally:
-        end(process)
+    environment = {
+        "PATH": os.environ["PATH"], "PYTHONPATH": _python_path(),
+        "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8",
+    }  # fmt: skip
+    command = [sys.executable, "-P", "-m", "harness.engines.isolated", str(run_dir)]
+    carry(command, environment, run_dir / "logs/agent.txt", options.stall_s, progress)
     return {"version": os.uname().release, "recipe": "", "seccomp": False}
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.engines.outcome import EngineError, EngineOptions, Progress
-from harness.engines.watch import die_with_parent, end, watch
+from harness.engines.watch import carry
 
 EPOCH_NS = 1_700_000_000_000_000_000  # virtual time begins here, always
 
@@ -62,13 +61,7 @@ def boot(
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(scratch), "TUTTI_WRITABLE": str(run_dir)}
     if virtual_time:
         environment["TUTTI_SEED"] = str(seed)
-    with (logs / "kernel.txt").open("wb") as log:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, cwd=scratch,
-            start_new_session=True, preexec_fn=die_with_parent,
-        )  # fmt: skip
     try:
-        watch(process, logs, options.stall_s, progress)
+        carry(command, environment, logs / "kernel.txt", options.stall_s, progress, scratch)
     finally:
-        end(process)
         shutil.rmtree(scratch, ignore_errors=True)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.engines.outcome import EngineError, Progress, tail
@@ -22,11 +23,21 @@ def die_with_parent() -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill what still runs."""
-    if process.poll() is None:
-        process.kill()
-    process.wait()
+def carry(
+    command: Sequence[str], environment: Mapping[str, str], output: Path, stall_s: float, progress: Progress,
+    directory: Path | None = None,
+) -> None:  # fmt: skip
+    """Run the process that carries out a run, to its end; its words go to `output`, which lies with the other logs."""
+    with output.open("wb") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, cwd=directory,
+            start_new_session=True, preexec_fn=die_with_parent,
+        )  # fmt: skip
+    try:
+        watch(process, output.parent, stall_s, progress)
+    finally:
+        process.kill()  # what still runs; nothing if it has ended
+        process.wait()
 
 
 def watch(process: subprocess.Popen[bytes], logs: Path, stall_s: float, progress: Progress) -> None:
