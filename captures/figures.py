@@ -18,6 +18,7 @@ _DASHES: dict[str, Any] = {
     "simulated": (0, (3, 1, 1, 1)),
 }
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#8c564b")
+COMMON = 6  # the colour of what belongs to all curves: black
 _MARKERS = "osD^v<>p"
 _MOST_TICKS = 8
 

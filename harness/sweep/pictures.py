@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from captures.figures import Curve, Dot, Panel, Picture
+from captures.figures import COMMON, Curve, Dot, Panel, Picture
 from harness.scenario import Scenario
 from harness.sweep.formulas import FORMULAS, Formula
 from harness.sweep.load import Point, Spanned, number_of, text_of
@@ -60,9 +60,12 @@ def _x(figure: Figure, point: Point) -> float:
 
 
 def _curves(spanned: Spanned, figure: Figure, found: Mapping[tuple[int, str], Any], panel: Any) -> Iterator[Curve]:
+    by_series = [(value, _chosen(spanned, figure, panel, value)) for value in _values(spanned, figure.series)]
     colour = 0
-    for series in _values(spanned, figure.series):
-        points = _chosen(spanned, figure, panel, series)
+    common = [
+        one for one in map(FORMULAS.__getitem__, figure.formulas) if _says_one_thing(spanned, figure, by_series, one)
+    ]
+    for series, points in by_series:
         of = "" if figure.series is None else f"{short(figure.series)} = {text_of(series)}"
         for metric in figure.y:
             label = ", ".join(part for part in (metric if len(figure.y) > 1 or not of else "", of) if part)
@@ -74,9 +77,18 @@ def _curves(spanned: Spanned, figure: Figure, found: Mapping[tuple[int, str], An
             yield Curve(label, "measured", tuple(dots), colour)
             for name in figure.formulas:
                 one = FORMULAS[name]
-                if one.metric == metric:
-                    yield Curve(_label(one, of), one.style, tuple(_formula(spanned, figure, points, one)), colour)
+                expected = tuple(_formula(spanned, figure, points, one))
+                if one.metric == metric and one not in common and expected:
+                    yield Curve(_label(one, of), one.style, expected, colour)
             colour += 1
+    for one in common:
+        yield Curve(_label(one, ""), one.style, tuple(_formula(spanned, figure, by_series[0][1], one)), COMMON)
+
+
+def _says_one_thing(spanned: Spanned, figure: Figure, by_series: list[tuple[Any, list[Point]]], one: Formula) -> bool:
+    """Is a formula the same for several series? Then it is drawn once."""
+    said = [tuple(_formula(spanned, figure, points, one)) for _, points in by_series]
+    return len(said) > 1 and said[0] != () and all(each == said[0] for each in said)
 
 
 def _label(one: Formula, of: str) -> str:
