@@ -99,6 +99,10 @@ class _Run:
         """From here to the end."""
         begin = None if self.scenario.engine == "virtual" else time.time_ns()  # reading it takes virtual time
         self.network = Network(self.plan)
+        if begin is not None and len(os.sched_getaffinity(0)) > 1:
+            from topologies.ordering import keep_order
+
+            keep_order(self.network)
         self.traffic = Traffic(self.network, self.scenario.seed)
         # The run begins at a round moment, late enough for everything to be ready: times in captures read easily.
         self.t0 = -(-(time.time_ns() + self._warm_up_ns(begin)) // _SECOND) * _SECOND
