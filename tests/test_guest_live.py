@@ -98,5 +98,10 @@ def test_loss_delay_and_skew_are_what_was_asked(tmp_path: Path) -> None:
     # Real time: a busy machine adds delay, it never takes any away.
     delay = measure(result.history, "delay_p50_ms")
     assert delay is not None and 8.0 <= delay < 12.0
-    skew = measure(result.history, "clock_skew_max_ms")
-    assert skew is not None and 29.0 < skew < 60.0
+    # A NOTE is seen after the clock was read, on a busy machine long after: the one seen soonest tells its error.
+    errors_ms = {
+        node: max(one.local_ns - one.time_ns for one in result.history.events if one.node == node) / 1e6
+        for node in result.history.nodes
+    }
+    assert 29.0 < errors_ms.pop(2) <= 30.0
+    assert all(-1.0 < error <= 0.0 for error in errors_ms.values()), errors_ms
