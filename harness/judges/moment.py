@@ -33,14 +33,33 @@ _NEVER = np.iinfo(np.int64).max
 _CARRIERS = ("delta.DATA", "cmd.DATA", "cmd.MATRIX")
 
 
+class Clock:
+    """A node's local clock, as its notes show it; between two of them it runs evenly."""
+
+    def __init__(self, noted: list[tuple[int, int]]) -> None:
+        """`noted`: what the clock showed, and the true time of it. Who says nothing gives no reason to doubt it."""
+        noted = noted or [(0, 0)]
+        self._base_local, self._base_true = noted[0]
+        self._local = np.array([local_ns - self._base_local for local_ns, _ in noted], np.float64)
+        self._true = np.array([true_ns - self._base_true for _, true_ns in noted], np.float64)
+
+    def true(self, local_ns: Ints) -> Ints:
+        """When it showed this."""
+        since = local_ns - self._base_local
+        # Before the first note and after the last: as far off as there.
+        ahead = np.maximum(since - int(self._local[-1]), 0) + np.minimum(since, 0)
+        found = np.rint(np.interp(since, self._local, self._true)).astype(np.int64)
+        moments: Ints = self._base_true + found + ahead
+        return moments
+
+
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """One node's clock, and what came to it."""
+    """One node, its clock, and what came to it."""
 
     facts: Facts
     life: Life
-    local_ns: Ints  # what its clock showed ...
-    true_ns: Ints  # ... at these times
+    clock: Clock
     came: dict[tuple[int, int], Transmission]  # message -> its first copy
     watched_ns: int  # from when on the harness looks whether all is quiet
 
@@ -48,15 +67,6 @@ class _Node:
         """How late a delivery may be that is allowed from some moment on."""
         exact = ROUNDING_NS + (1 + len(self.facts.history.nodes)) * TURN_NS
         return exact if moment_ns < self.watched_ns else exact + LOOK_NS
-
-    def true(self, local_ns: Ints) -> Ints:
-        """When its clock showed this; between two notes it runs evenly."""
-        base_local, base_true = int(self.local_ns[0]), int(self.true_ns[0])
-        found = np.interp(local_ns - base_local, self.local_ns - base_local, self.true_ns - base_true)
-        # Before the first note and after the last: as far off as there.
-        ahead = np.maximum(local_ns - int(self.local_ns[-1]), 0) + np.minimum(local_ns - base_local, 0)
-        moments: Ints = base_true + np.rint(found).astype(np.int64) + ahead
-        return moments
 
 
 Released = Callable[[_Node, Ints, Ints], Ints]  # node, messages, when each was delivered -> when it held nobody up
@@ -106,11 +116,9 @@ def _first_copies(facts: Facts) -> dict[int, dict[tuple[int, int], Transmission]
 
 
 def _node(facts: Facts, life: Life, came: dict[tuple[int, int], Transmission]) -> _Node:
-    noted = [(event.local_ns, event.time_ns) for event in facts.events if event.node == life.node]
-    noted = noted or [(0, 0)]  # who says nothing gives no reason to doubt its clock
-    local_ns, true_ns = np.array(noted, np.int64).reshape(len(noted), 2).T
+    clock = Clock([(event.local_ns, event.time_ns) for event in facts.events if event.node == life.node])
     watched_ns = max((event.time_ns for event in facts.submitted), default=0)
-    return _Node(facts, life, local_ns, true_ns, came, watched_ns)
+    return _Node(facts, life, clock, came, watched_ns)
 
 
 def _missing(facts: Facts, node: _Node) -> Finding | None:
@@ -123,7 +131,7 @@ def _missing(facts: Facts, node: _Node) -> Finding | None:
             continue
         sending = facts.sending(ids[key])
         if sending and limit_ns is not None:
-            expired = int(node.true(np.array([_stamp(facts, ids[key]) + limit_ns]))[0])
+            expired = int(node.clock.true(np.array([_stamp(facts, ids[key]) + limit_ns]))[0])
             if frame.time_ns + node.late_ns(expired) > expired:
                 continue
         return Broken(
@@ -191,7 +199,7 @@ def _released_or_expired(node: _Node, messages: Ints, delivered_ns: Ints) -> Int
     limit_ns = _limit_ns(node.facts)
     assert limit_ns is not None
     stamps = np.array([_stamp(node.facts, message) for message in messages.tolist()], np.int64)
-    either: Ints = np.minimum(delivered_ns, node.true(stamps + limit_ns + 1))
+    either: Ints = np.minimum(delivered_ns, node.clock.true(stamps + limit_ns + 1))
     return either
 
 
@@ -206,7 +214,7 @@ def _by_clock(node: _Node, frame: Transmission, message: int) -> int:
         local_ns += int(settings.get("hold_ns", 0)) or 2 * limit_ns // 5
     elif scheme == "bounded" and len(frame.stamps) >= int(settings["max_cb"]):
         local_ns = max(local_ns, min(frame.stamps) + limit_ns + 1)
-    return int(node.true(np.array([local_ns]))[0])
+    return int(node.clock.true(np.array([local_ns]))[0])
 
 
 # ... and causal order without a deadline.
