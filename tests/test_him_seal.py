@@ -28,6 +28,7 @@ from nodes.wire.him import (
     HimQuery,
     HimReport,
     HimView,
+    HimViewRequest,
 )
 from nodes.wire.note import NoteKind
 from tests.group import SLOW, Group, options
@@ -209,6 +210,15 @@ def test_a_packet_of_another_view_is_refused_and_answered_with_the_view() -> Non
     assert refusal == Log(NoteKind.REFUSED, 3, 1, text="wrong view")
     assert isinstance(answer, Send) and isinstance(answer.pdu, HimView) and answer.to == (3,)
     assert machine.counters()["refused_wrong_view"] == 1
+
+
+def test_a_packet_of_a_view_to_come_waits_and_is_asked_about_once() -> None:
+    machine, member = fresh(), Sealed(KEY, 1)
+    coming = HimData(**head(view=9 << 16), hash=hash_of(b"x"), payload=b"x")
+    (request,) = machine.step(Received(member.close(coming)), 1)
+    assert isinstance(request, Send) and isinstance(request.pdu, HimViewRequest) and request.to == (3,)
+    assert machine.step(Received(member.close(replace(coming, seq=2))), 2) == []
+    assert machine.counters()["early"] == 2
 
 
 def test_a_group_with_a_key_works_and_has_less_room() -> None:

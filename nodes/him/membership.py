@@ -184,6 +184,7 @@ class Membership:
             return False
         if pdu.view > core.view:
             self._early.append(pdu)
+            core.counters["early"] += 1
             if self._may_tell(pdu.src, "request"):
                 core.unicast(HimViewRequest(**core.head(core.me), seal=b""), pdu.src)
             return False
