@@ -48,9 +48,7 @@ def since_sending_ms(kind: NoteKind, history: History) -> list[float]:
 
 
 quantiles("acceptance", "from sending to acceptance", lambda history: since_sending_ms(NoteKind.ACCEPTED, history))
-quantiles(
-    "confirmation", "from sending to confirmation", lambda history: since_sending_ms(NoteKind.CONFIRMED, history)
-)
+quantiles("confirmation", "from sending to confirmation", lambda history: since_sending_ms(NoteKind.CONFIRMED, history))
 quantiles(
     "decision", "from sending to what the sender is told", lambda history: since_sending_ms(NoteKind.RESULT, history)
 )

@@ -213,8 +213,9 @@ class _Run:
         )  # fmt: skip
         submissions = [Submission(self.t0 + one.at_ns, one.number, one.to, one.data) for one in self.schedule[node]]
         return NodeConfig(
-            spec=self.spec, options=scenario.options, setting=setting, attachment=self._attachment(node, self.spec.transport, buffer),
-            schedule=submissions, clock=self.clocks[node], state_file=state_file, read_delay_ns=read_delay,
+            spec=self.spec, options=scenario.options, setting=setting,
+            attachment=self._attachment(node, self.spec.transport, buffer), schedule=submissions,
+            clock=self.clocks[node], state_file=state_file, read_delay_ns=read_delay,
         )  # fmt: skip
 
     def _attachment(self, host: str, transport: str, buffer_bytes: int | None = None) -> Attachment:
