@@ -9,9 +9,10 @@
 #    with `--engine live`. Log, verdict and report of each appear in DIRECTORY/out, on this machine.
 #
 # The status is 0 if every scenario was as expected. In software the machine is some thirty times slower than this one:
-# scenarios with time-outs of milliseconds or many messages a second are too much for it. What is there already (the disk's files) is used again: remove
-# DIRECTORY to begin from nothing. It needs 12 GB and, on two cores, about 15 minutes. Packages come from where this
-# machine has them from: its Debian mirror, its proxy, its certificates, its pip configuration.
+# scenarios with time-outs of milliseconds or many messages a second are too much for it. What is there already (the
+# disk's files) is used again: remove DIRECTORY to begin from nothing. It needs 12 GB and, on two cores, about 15
+# minutes. Packages come from where this machine has them from: its Debian mirror, its proxy, its certificates, its pip
+# configuration.
 set -eu
 
 here=$(dirname "$(readlink -f "$0")")
