@@ -1,6 +1,6 @@
 """On a machine with several CPUs: cables on which no frame overtakes another.
 
-A veth device hands a frame over on the CPU that happens to send it, so two frames of one cable may wait in the queues of
+A veth device hands a frame over on the CPU that happens to send it, so two frames of a cable may wait in the queues of
 two CPUs, and the single channel would have no single order. Receive packet steering puts all of them into one queue.
 In the private kernel, which has one CPU, there is nothing to do.
 """
