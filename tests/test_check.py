@@ -74,6 +74,13 @@ def test_status(tmp_path: Path, line: str, expectations: tuple[str, ...], status
     assert check(run_dir(tmp_path / "run", line, *expectations)) == status
 
 
+def test_real_time_promises_no_exact_moments(tmp_path: Path) -> None:
+    exact = run_dir(tmp_path / "run", _GOOD, expectation(property="PROMPT"))
+    assert check(exact) == UNKNOWN  # nobody can tell of ST
+    (exact / "scenario.toml").write_text('engine = "live"\n' + (exact / "scenario.toml").read_text())
+    assert check(exact) == PASS
+
+
 def test_a_metric_without_a_value_is_unknown(tmp_path: Path) -> None:
     quiet = run_dir(tmp_path / "run", "start 1&a>2 2&b>1 3&c>1 end", expectation(metric="latency_p50_ms", at_most=1))
     assert check(quiet) == UNKNOWN
