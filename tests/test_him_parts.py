@@ -11,6 +11,7 @@ from nodes.him import PROTOCOL
 from nodes.him.adjacency import adjacency, near_far, ring, uniform
 from nodes.him.evaluation import (
     expected_sends,
+    false_success,
     first_round_clean,
     miss_all_of,
     miss_among_all,
@@ -262,6 +263,27 @@ def test_more_neighbours_and_more_failures() -> None:
     assert [round(miss_all_of(10, failed), 2) for failed in (2, 3)] == [0.13, 0.06]
     # 2 / (n - 1): for n = 50 that is 0.04
     assert [round(ring_overlooks_second(n), 2) for n in (10, 20, 50)] == [0.22, 0.11, 0.04]
+
+
+def test_false_success_by_hand() -> None:
+    """Ring 0, 1, 2 with 2 dead, one round: 1 has the DATA, its REPORT is lost, 0 hears 1's answer."""
+    f, q = 0.1, 2
+    heard = 1 - (1 - (1 - f) ** 2) ** q
+    assert false_success(3, f, {2}, maxfail=0, q=q) == pytest.approx((1 - f) * f * heard)
+    # A second round is silent too if 1, who holds it, misses the repetition; if 1 has only now got it, it does test.
+    at_once = f * heard + (1 - f * heard) * (f + (1 - f) * f) * heard
+    only_now = (1 - f) * f * heard
+    assert false_success(3, f, {2}, maxfail=1, q=q) == pytest.approx((1 - f) * at_once + f * only_now)
+
+
+def test_false_success_depends_on_who_is_down() -> None:
+    """Simulated was the mean over the receivers; the originator's own neighbour is found without a REPORT."""
+    for loss, simulated in ((0.01, 0.092), (0.05, 0.363), (0.10, 0.576)):
+        shares = [false_success(10, loss, {node}, 5) for node in range(1, 10)]
+        assert shares[0] == pytest.approx(0, abs=1e-12)
+        assert sum(shares) / 9 == pytest.approx(simulated, abs=0.01)
+    assert [round(false_success(10, loss, {5}, 5), 3) for loss in (0.0, 0.01, 0.05, 0.1)] == [0.0, 0.104, 0.419, 0.645]
+    assert false_success(10, 0.05, {1, 5}, 5) == pytest.approx(0, abs=1e-12)
 
 
 def test_costs() -> None:

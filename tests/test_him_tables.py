@@ -17,6 +17,7 @@ from statistics import fmean, stdev
 import pytest
 
 from nodes.him.evaluation import (
+    false_success,
     first_round_clean,
     miss_all_of,
     miss_among_others,
@@ -154,6 +155,13 @@ def test_first_round_is_clean_as_often_as_nothing_is_lost() -> None:
 )  # fmt: skip
 def test_table_f_at_5_percent(rules: HimOptions, failed: int, false: float) -> None:
     rate(many(10, rules, 0.05, 150, failed), "false", false, rounding=0.002)
+
+
+@pytest.mark.parametrize(("dead", "loss"), [(2, 0.05), (6, 0.05), (6, 0.1), (10, 0.1)])
+def test_who_is_down_decides_how_often_it_is_overlooked(dead: int, loss: float) -> None:
+    """n2 never: its tester is the originator, who needs no REPORT."""
+    found = [one(10, PRINTED, loss, [dead], seed) for seed in range(100 * SCALE)]
+    rate(found, "false", false_success(10, loss, {dead - 1}, PRINTED.maxfail))
 
 
 @pytest.mark.parametrize("failed", [0, 1])

@@ -357,6 +357,18 @@ def test_formulas_stand_beside_what_they_are_about() -> None:
     assert go_back["000-go-back-channel"] == pytest.approx(0.2336, abs=5e-5)
 
 
+def test_false_success_is_drawn_for_the_node_that_is_down() -> None:
+    def drawn(*settings: str) -> list[float | None]:
+        spanned = load_sweep(shipped()["003-false-success"], settings)
+        found = [FORMULAS["003-false-success"].of(one[0]) for one in spanned.scenarios]
+        return [None if value is None else round(value, 3) for value in found]
+
+    assert drawn() == [0.104, 0.419, 0.645, None, None, None]
+    assert drawn("set.fault.0.node=n2") == [0, 0, 0, None, None, None], "the sender itself tests n2"
+    # n5's messages are reported by n5 itself, those of n1 by somebody else
+    assert drawn('set.workload.senders=["n1", "n5"]') == [0.052, 0.209, 0.322, None, None, None]
+
+
 def test_equal_numbers_draw_equal_pictures() -> None:
     def one(y: float) -> Picture:
         curves = (

@@ -5,7 +5,9 @@ Everything is exact and for one message; simulation and captures are compared wi
 
 from __future__ import annotations
 
-from math import comb
+from collections.abc import Collection
+from itertools import combinations
+from math import comb, prod
 
 
 def paper_bound(n: int) -> float:
@@ -39,6 +41,42 @@ def expected_sends(miss: float) -> float:
 def ring_overlooks_second(n: int) -> float:
     """Two failed among the n - 1 receivers: they are adjacent, so the ring reports only the first (D-HI-17)."""
     return (n - 2) / comb(n - 1, 2)
+
+
+def false_success(n: int, loss: float, dead: Collection[int], maxfail: int, q: int = 3) -> float:
+    """The printed rules in the ring (D-HI-4, D-HI-5): the originator calls it a SUCCESS although `dead` have nothing.
+
+    Nodes are counted from the originator, who is 0, and round by round: every test ends and every REPORT arrives within
+    its round, or not at all. The message fails if no round is silent; that is the sum, over all sets of rounds, of the
+    chance that these are silent, with alternating sign. Given when each node got its first copy, a node's silence
+    depends on its own and on its neighbour's: the sum over those goes along the ring. Of 2^(maxfail+1) terms.
+    """
+    mistaken = (1 - (1 - loss) ** 2) ** q  # a test fails although the neighbour holds it
+    rounds = range(maxfail + 1)
+    firsts = range(maxfail + 2)  # the round of the first copy; the last stands for none
+
+    def first_copy(node: int) -> list[float]:
+        if node == 0 or node in dead:
+            return [float(first == (0 if node == 0 else maxfail + 1)) for first in firsts]
+        return [loss**first * (1 - loss) for first in rounds] + [loss ** (maxfail + 1)]
+
+    def silent(node: int, mine: int, neighbours: int, silence: tuple[int, ...]) -> float:
+        """The originator needs no DATA to test and no REPORT to know: a dead neighbour of it is always found."""
+        tests = [1.0 if node == 0 or round_ == mine else 1 - loss for round_ in silence if round_ >= mine]
+        fails = [1.0 if round_ < neighbours else mistaken for round_ in silence if round_ >= mine]
+        arrives = 1.0 if node == 0 else 1 - loss
+        return prod(1 - test * fail * arrives for test, fail in zip(tests, fails, strict=True))
+
+    no_silence = 0.0
+    for silence in (each for size in range(maxfail + 2) for each in combinations(rounds, size)):
+        along = first_copy(0)
+        for node in range(n):
+            along = [
+                chance and chance * sum(along[mine] * silent(node, mine, first, silence) for mine in firsts)
+                for first, chance in enumerate(first_copy((node + 1) % n))
+            ]
+        no_silence += (-1) ** len(silence) * along[0]
+    return max(0.0, 1 - no_silence)
 
 
 def packets(n: int) -> int:
