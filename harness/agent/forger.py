@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import os
 import select
-import signal
-import sys
 import time
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from harness.agent.notes import HarnessNotes
+from harness.agent.processes import start_helper
 from harness.scenario.faults import AnyFault, Forge
 from harness.scenario.forgeries import Fields, changed, made, sized
 from nodes.links import Attachment, Link, attach
@@ -72,25 +70,13 @@ def start_forger(
     node: NamespaceNode, attachment: Attachment, work: Sequence[_Forgery], protocol: str, incarnation: int
 ) -> int:
     """Fork a host's process; it is attached when this returns."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    ready, theirs = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            notes = HarnessNotes(incarnation)  # to the builder's loopback: nothing of ours is on the host's
-            with node.entered():
-                _Forger(attach(attachment), notes, work, protocol, int(node.name[1:])).run(theirs)
-        except BaseException:
-            traceback.print_exc()
-            sys.stderr.flush()
-            os._exit(1)
-    os.close(theirs)
-    if os.read(ready, 1) != b"r":
-        raise RuntimeError(f"the outsider at {node.name} did not start")
-    os.close(ready)
-    return pid
+
+    def begin(ready: int) -> None:
+        notes = HarnessNotes(incarnation)  # to the builder's loopback: nothing of ours is on the host's
+        with node.entered():
+            _Forger(attach(attachment), notes, work, protocol, int(node.name[1:])).run(ready)
+
+    return start_helper(f"the outsider at {node.name}", begin)
 
 
 class _Forger:

@@ -13,16 +13,14 @@ import heapq
 import os
 import random
 import select
-import signal
 import socket
 import struct
-import sys
 import time
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.agent.notes import HarnessNotes
+from harness.agent.processes import start_helper
 from harness.agent.traffic import MARK
 from harness.scenario.faults import AnyFault, Delay, Duplicate, PduFault
 from nodes.wire import ETHERTYPE, UDP_PORT, Pdu, WireError, decode_untrusted
@@ -80,30 +78,7 @@ def rules(plan: Plan, faults: Sequence[AnyFault], t0_ns: int, run_seed: int) -> 
 
 def start_injector(devices: Mapping[str, str], found: Sequence[Rule]) -> int:
     """Fork the injector's process."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    ready, theirs = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            _Injector(devices, found).run(theirs)
-        except BaseException:
-            traceback.print_exc()
-            sys.stderr.flush()
-            os._exit(1)
-    os.close(theirs)
-    if os.read(ready, 1) != b"r":
-        raise RuntimeError("the injector of PDU faults did not start")
-    os.close(ready)
-    return pid
-
-
-def end_helper(pid: int) -> bool:
-    """Kill an injector, or an outsider; was it still at work?"""
-    os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    return os.WIFSIGNALED(status)
+    return start_helper("the injector of PDU faults", lambda ready: _Injector(devices, found).run(ready))
 
 
 class _Injector:

@@ -129,6 +129,35 @@ def stop(process: Process) -> dict[str, int]:
     return counters
 
 
+def start_helper(what: str, work: Callable[[int], None]) -> int:
+    """Fork a process that is no node; `work` writes "r" to the descriptor it is given when it is ready."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ready, theirs = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            work(theirs)
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+        finally:
+            os._exit(1)
+    os.close(theirs)
+    if os.read(ready, 1) != b"r":
+        raise RuntimeError(f"{what} did not start")
+    os.close(ready)
+    return pid
+
+
+def end_helper(pid: int) -> bool:
+    """Kill it; was it still at work?"""
+    os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    return os.WIFSIGNALED(status)
+
+
 def wait(processes: Iterable[Process], timeout_s: float) -> None:
     """Sleep; a node that ends by itself meanwhile is an error at once."""
     by_socket = {process.control: process for process in processes}

@@ -129,7 +129,7 @@ class _Run:
         self.notes.send(NoteKind.MARK, text="end", values=(int(quiet),))
         self.findings["quiet"] = quiet
         for what, pid in self.helpers.items():
-            if not injector.end_helper(pid):
+            if not processes.end_helper(pid):
                 raise RunFailed(f"{what} died")
         self.findings["impairments_at_end"] = self.traffic.settings()
         self.findings["counters"] = {
