@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.guests import ROOT, digest, needs_kernel, run, tutti
+from tests.guests import ROOT, digest, for_everybody, needs_kernel, run, tutti
 
 pytestmark = [pytest.mark.guest, needs_kernel]
 
@@ -71,18 +71,13 @@ def test_equal_inputs_give_equal_bytes(name: str, tmp_path: Path) -> None:
 def _elsewhere(text: str, tmp_path: Path) -> dict[str, str]:
     """The same from a copy of the code at a longer path, as nobody if we are root, while both cores are busy."""
     away = tmp_path / "somewhere else, with a longer name"
-    code = away / "code"
-    for package in ("harness", "nodes", "topologies", "captures"):
-        shutil.copytree(ROOT / package, code / package, ignore=shutil.ignore_patterns("__pycache__"))
+    away.mkdir()
+    code = for_everybody(away)
     scenario = away / "scenario.toml"
     scenario.write_text(text)
     user = None
     if os.geteuid() == 0:
         user = "nobody"
-        for directory in (away, *away.parents):
-            if directory == Path("/tmp"):  # noqa: S108
-                break
-            directory.chmod(directory.stat().st_mode | 0o055)
         shutil.chown(away, user)
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
