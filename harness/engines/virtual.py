@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.engines.outcome import EngineError, EngineOptions, Progress
-from harness.engines.watch import carry
+from harness.engines.watch import carry, own_cpu
 
 EPOCH_NS = 1_700_000_000_000_000_000  # virtual time begins here, always
 
@@ -62,6 +62,7 @@ def boot(
     if virtual_time:
         environment["TUTTI_SEED"] = str(seed)
     try:
-        carry(command, environment, logs / "kernel.txt", options.stall_s, progress, scratch)
+        with own_cpu() as cpus:
+            carry(command, environment, logs / "kernel.txt", options.stall_s, progress, scratch, cpus)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

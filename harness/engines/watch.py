@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from harness.engines.outcome import EngineError, Progress, tail
@@ -23,15 +26,41 @@ def die_with_parent() -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
+@contextlib.contextmanager
+def own_cpu(name: str = "tutti-cpu") -> Iterator[Collection[int]]:
+    """A CPU that no other run of this machine has, if there is one left.
+
+    The private kernel and its programs are processes that take turns, never two at a time: on one CPU a turn is a
+    switch, on two it is a call to a CPU that may be asleep, and a run takes twice as long. The claim is the name of a
+    socket, which ends with this process whatever happens, and leaves nothing behind.
+    """
+    for cpu in sorted(os.sched_getaffinity(0)):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as claim:
+            try:
+                claim.bind(f"\0{name}-{cpu}")
+            except OSError:
+                continue
+            yield (cpu,)
+            return
+    yield ()
+
+
 def carry(
     command: Sequence[str], environment: Mapping[str, str], output: Path, stall_s: float, progress: Progress,
-    directory: Path | None = None,
+    directory: Path | None = None, cpus: Collection[int] = (),
 ) -> None:  # fmt: skip
-    """Run the process that carries out a run, to its end; its words go to `output`, which lies with the other logs."""
+    """Run the process that carries out a run, to its end, on these CPUs if there are any named; its words go to
+    `output`, which lies with the other logs."""
+
+    def prepare() -> None:
+        die_with_parent()
+        if cpus:
+            os.sched_setaffinity(0, cpus)
+
     with output.open("wb") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, cwd=directory,
-            start_new_session=True, preexec_fn=die_with_parent,
+            start_new_session=True, preexec_fn=prepare,
         )  # fmt: skip
     try:
         watch(process, output.parent, stall_s, progress)
