@@ -48,14 +48,16 @@ class RunsPerHour:
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """What an empty run costs, one at a time."""
+    """What an empty run costs: one at a time, and on Spark with as many in flight as a sweep has."""
 
     processes_ms: float
+    spark_alone_ms: float
     spark_ms: float
 
     def __str__(self) -> str:
         return (
-            f"scheduler: {self.processes_ms:.1f} ms per empty run here, {self.spark_ms:.1f} ms on Spark (below 50 ms)"
+            f"scheduler: {self.processes_ms:.1f} ms per empty run here, {self.spark_ms:.1f} ms on Spark as a sweep does "
+            f"it (below 50 ms), {self.spark_alone_ms:.1f} ms one at a time"
         )
 
 
@@ -125,12 +127,15 @@ def bench_sweep(runs: int = 12, captures_of: int = 1000) -> list[Any]:
         try:
             session.range(1).count()
             start_s = time.perf_counter() - begin
-            there_ms = empty_runs(lambda tasks: list(_spark_runs(session, tasks)), 60)
+            alone_ms, there_ms = (
+                empty_runs(lambda tasks, jobs=jobs: list(_spark_runs(session, tasks, jobs)), 60)  # type: ignore[misc]
+                for jobs in (1, 2 * cores())
+            )
             summaries = summary_times(session, start_s)
             aggregated = aggregation(session, base, captures_of, start_s)
         finally:
             session.stop()
-    return [per_hour, Scheduler(here_ms, there_ms), aggregated, summaries]
+    return [per_hour, Scheduler(here_ms, alone_ms, there_ms), aggregated, summaries]
 
 
 def _session() -> Any:
@@ -143,10 +148,10 @@ def _empty(task: Task) -> tuple[Record, bytes]:
     return {"outcome": "pass"}, b""
 
 
-def _spark_runs(session: Any, tasks: list[Task]) -> Any:
+def _spark_runs(session: Any, tasks: list[Task], jobs: int) -> Any:
     from harness.sweep.cluster import run_on
 
-    return run_on(session, tasks, 1, _empty)
+    return run_on(session, tasks, jobs, _empty)
 
 
 def empty_runs(carry: Callable[[list[Task]], Any], count: int) -> float:

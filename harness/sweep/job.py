@@ -31,7 +31,9 @@ from harness.sweep.tables import Done, Rows
 from harness.sweep.task import Keep, Record, Task, key_of
 from harness.terminal import ProgressLine
 
-SPARK_PAYS_VALUES = 2_000_000  # rows of the table of values from which Spark is faster than one process (bench sweep)
+# Rows of the table of values from which Spark is taken, if it runs anyway: computed for eight cores from what
+# `tutti bench sweep` measures. Two cores are never faster than one process.
+SPARK_PAYS_VALUES = 2_000_000
 
 Runner = Callable[[Iterable[Task]], Iterator[tuple[Task, Record, bytes]]]
 
