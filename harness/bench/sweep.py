@@ -56,7 +56,7 @@ class Scheduler:
 
     def __str__(self) -> str:
         return (
-            f"scheduler: {self.processes_ms:.1f} ms per empty run here, {self.spark_ms:.1f} ms on Spark as a sweep does "
+            f"scheduler: {self.processes_ms:.1f} ms an empty run here, {self.spark_ms:.1f} ms on Spark as a sweep does "
             f"it (below 50 ms), {self.spark_alone_ms:.1f} ms one at a time"
         )
 
