@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from captures.history import History
 from captures.metrics.registry import metric, of_kind, quantiles
 from nodes.wire.note import NoteKind
@@ -9,8 +11,8 @@ from nodes.wire.note import NoteKind
 _MS = 1e6
 
 
-def latencies_ms(history: History) -> list[float]:
-    """From submission to each delivery, in the order of size."""
+def latencies_ms(history: History, kind: NoteKind = NoteKind.DELIVERED) -> list[float]:
+    """From submission to each delivery, or to each NOTE of another kind, in the order of size."""
     submitted = {
         (event.node, event.incarnation, event.seq): event.time_ns for event in of_kind(history, NoteKind.SUBMITTED)
     }
@@ -22,17 +24,13 @@ def latencies_ms(history: History) -> list[float]:
                 began.setdefault((event.about, event.seq), at_ns)
     found = (
         (event.time_ns - began[event.about, event.seq]) / _MS
-        for event in of_kind(history, NoteKind.DELIVERED)
+        for event in of_kind(history, kind)
         if (event.about, event.seq) in began
     )
     return sorted(found)
 
 
 quantiles("latency", "from submission to delivery", latencies_ms)
-
-
-def _since_sending(name: str, what: str, kind: NoteKind) -> None:
-    quantiles(name, f"from sending to {what}", lambda history: since_sending_ms(kind, history))
 
 
 def since_sending_ms(kind: NoteKind, history: History) -> list[float]:
@@ -47,11 +45,12 @@ def since_sending_ms(kind: NoteKind, history: History) -> list[float]:
     ]
 
 
-quantiles("acceptance", "from sending to acceptance", lambda history: since_sending_ms(NoteKind.ACCEPTED, history))
-quantiles("confirmation", "from sending to confirmation", lambda history: since_sending_ms(NoteKind.CONFIRMED, history))
-quantiles(
-    "decision", "from sending to what the sender is told", lambda history: since_sending_ms(NoteKind.RESULT, history)
-)
+for _name, _what, _kind in (
+    ("acceptance", "acceptance", NoteKind.ACCEPTED),
+    ("confirmation", "confirmation", NoteKind.CONFIRMED),
+    ("decision", "what the sender is told", NoteKind.RESULT),
+):
+    quantiles(_name, f"from sending to {_what}", partial(since_sending_ms, _kind))
 
 
 @metric("outage_max_ms", "the longest time between two deliveries at a node that did not stop", "ms")

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from captures.metrics import latencies_ms
 from captures.metrics.registry import quantile
 from harness.bench.emulated import Emulated, emulated
 from harness.world import World
@@ -175,7 +176,7 @@ def under_loss(rate: str, options: str = "") -> Iterator[UnderLoss]:
     for loss in _LOSSES:
         text = {"rate": rate, "loss": loss, "options": options}
         paced = emulated(_UNDER_LOSS.format(per_s=200, for_s=5, **text))
-        waits = confirmations_ms(paced)
+        waits = latencies_ms(paced.history, NoteKind.CONFIRMED)
         pushed = emulated(_UNDER_LOSS.format(per_s=round(_RATES[rate] / 5e3), for_s=5e6 / _RATES[rate], **text))
         per_s = confirmed_per_s(pushed)
         loss_free = loss_free or per_s
@@ -183,15 +184,6 @@ def under_loss(rate: str, options: str = "") -> Iterator[UnderLoss]:
             rate, loss, _at(waits, 0.5), _at(waits, 0.99), paced.metric("delivered_share"),
             per_s / loss_free, (*paced.violated, *pushed.violated),
         )  # fmt: skip
-
-
-def confirmations_ms(run: Emulated) -> list[float]:
-    """From each submission to its confirmation by each entity, in the order of size."""
-    submitted = {(one.node, one.seq): one.time_ns for one in run.events(NoteKind.SUBMITTED)}
-    began = {
-        (one.about, one.seq): submitted[one.node, one.values[0]] for one in run.events(NoteKind.SENT) if one.values
-    }
-    return sorted((one.time_ns - began[one.about, one.seq]) / 1e6 for one in run.events(NoteKind.CONFIRMED))
 
 
 def _at(ordered: list[float], share: float) -> float:
