@@ -15,7 +15,7 @@ import numpy as np
 
 from captures.history import History
 from captures.metrics.registry import mean
-from harness.bench.emulated import Emulated, emulated
+from harness.bench.emulated import Emulated, complaint, emulated
 from harness.judges.causality import causal_past, latest_before
 from harness.judges.facts import Facts
 from nodes.cmd.evaluation import matrix_bytes
@@ -76,8 +76,7 @@ class Scheme:
         return (
             f"{self.name:<18} {self.tag_bytes:7.1f} bytes of tag (at most {self.tag_bytes_max:5d}), delivered after "
             f"{self.p50_ms:5.1f} / {self.p99_ms:5.1f} ms (half / 99 %), {self.delivered_share:7.2%} of "
-            f"{self.messages:,}, {self.inversions} out of order"
-            + (f"; violated: {', '.join(self.violated)}" if self.violated else "")
+            f"{self.messages:,}, {self.inversions} out of order" + complaint(self.violated)
         )
 
 
@@ -98,8 +97,7 @@ class Within:
         return (
             f"delta = {self.delta_ms:3d} ms, {self.loss_percent:2d} % loss: {self.in_time_share:6.2%} of "
             f"{self.messages:,} come in time, {self.delivered_share:6.2%} are delivered, 99 % of these after "
-            f"{self.p99_ms:.1f} ms, {self.inversions} out of order"
-            + (f"; violated: {', '.join(self.violated)}" if self.violated else "")
+            f"{self.p99_ms:.1f} ms, {self.inversions} out of order" + complaint(self.violated)
         )
 
 

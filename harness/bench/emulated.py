@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from captures.history import Event, History
 from captures.metrics.registry import measure, of_kind
 from harness import rundir
-from harness.check import Result, evaluate
+from harness.check import Result, checked
 from harness.engines.outcome import EngineOptions
 from harness.judges import Outcome
 from harness.runner import run
@@ -47,6 +47,11 @@ class Emulated:
         return tuple(one.verdict.property for one in self.result.properties if one.verdict.outcome is not Outcome.PASS)
 
 
+def complaint(violated: Sequence[str]) -> str:
+    """The end of a row: what does not hold, if anything."""
+    return f"; VIOLATED {', '.join(violated)}" if violated else ""
+
+
 def emulated(text: str, seed: int = 1) -> Emulated:
     """Run a scenario's text in the private kernel."""
     scenario = loads(text, seed=seed)
@@ -55,5 +60,4 @@ def emulated(text: str, seed: int = 1) -> Emulated:
         begin = time.perf_counter()
         run(scenario, where, EngineOptions(), lambda now: None)
         took = time.perf_counter() - begin
-        manifest = json.loads(where.manifest.read_text())
-        return Emulated(evaluate(scenario, where.captures, manifest), took)
+        return Emulated(checked(where.path), took)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from captures.metrics import latencies_ms
 from captures.metrics.registry import quantile
-from harness.bench.emulated import Emulated, emulated
+from harness.bench.emulated import Emulated, complaint, emulated
 from harness.world import World
 from nodes.machine import Setting
 from nodes.st.machine import St
@@ -113,7 +113,7 @@ class UnderLoss:
             f"{self.rate}, {self.loss_percent}% loss: submission to confirmation p50 {self.p50_ms:.2f} ms, p99 "
             f"{self.p99_ms:.2f} ms; delivered {self.delivered_share:.4f}; {self.kept:.2f} of the loss-free rate kept"
             + line
-            + (f"; VIOLATED {', '.join(self.violated)}" if self.violated else "")
+            + complaint(self.violated)
         )
 
 

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.bench.emulated import Emulated, emulated
+from harness.bench.emulated import Emulated, complaint, emulated
 from nodes.st.options import Timing
 from nodes.to.options import ToOptions, ViewTiming
 from nodes.wire.note import NoteKind
@@ -132,8 +132,7 @@ class Changes:
             f"n = {self.n}, {self.loss_percent}% loss, silence {self.silence}, T_stop {self.stop_ms} ms: crash to view "
             f"{_ms(self.crash_to_view)}, to delivery {_ms(self.crash_to_delivery)}; rejoin after restart "
             f"{_ms(self.restart_to_view)}, after heal {_ms(self.healed_to_view)}; "
-            f"{self.false_exclusions} false exclusions in {self.virtual_s:.1f} s"
-            + (f"; VIOLATED {', '.join(self.violated)}" if self.violated else "")
+            f"{self.false_exclusions} false exclusions in {self.virtual_s:.1f} s" + complaint(self.violated)
         )
 
 
@@ -166,7 +165,7 @@ class Cost:
         return (
             f"n = {self.n}: {self.stop_frames} STOP frames (2 x live is {2 * (self.n - 1)}), {self.repeated:g} "
             f"repetitions per message; longest time without delivery {self.outage_ms:.1f} ms, T_stop {self.stop_ms} ms"
-            + (f"; VIOLATED {', '.join(self.violated)}" if self.violated else "")
+            + complaint(self.violated)
         )
 
 
@@ -180,8 +179,9 @@ class Join:
     violated: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"recovery {self.recovery}: members send {self.sent} messages in a join of {self.longest_ms:.2f} ms" + (
-            f"; VIOLATED {', '.join(self.violated)}" if self.violated else ""
+        return (
+            f"recovery {self.recovery}: members send {self.sent} messages in a join of {self.longest_ms:.2f} ms"
+            + complaint(self.violated)
         )
 
 
