@@ -130,7 +130,8 @@ def common_folding(scenes: Sequence[Scene]) -> Folding:
 
 def numbers(scene: Scene, parting_ns: int | None = None) -> tuple[dict[str, Column], dict[str, Any]]:
     """The columns of a scene, and the words that belong to them; `parting_ns` is when it parts from another."""
-    columns = {**_sendings(scene), **_notes(scene), **_series(scene)}
+    legs = _legs(scene)
+    columns = {**_sendings(scene, legs), **_notes(scene), **_series(scene)}
     rows = {row.name: row for row in all_pdu_types()}
     about = {
         "nodes": list(scene.nodes),
@@ -143,7 +144,7 @@ def numbers(scene: Scene, parting_ns: int | None = None) -> tuple[dict[str, Colu
         "series": [[one.name, one.meaning, one.levels] for one in scene.series],
         "failures": [_failure(scene, verdict, expected) for verdict, expected in scene.failures],
         "words": list(scene.words),
-        "legs": _legs(scene),
+        "legs": legs,
         "origin": str(scene.origin_ns),
         "parting": None if parting_ns is None else parting_ns - scene.origin_ns,
     }
@@ -168,11 +169,11 @@ def _failure(scene: Scene, verdict: Verdict, expected: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sendings(scene: Scene) -> dict[str, Column]:
+def _sendings(scene: Scene, legs: Sequence[str]) -> dict[str, Column]:
     sent, origin = scene.sent, scene.origin_ns
     title = {name: index for index, name in enumerate(scene.titles)}
     capture = {name: index for index, name in enumerate(scene.captures)}
-    leg = {name: index for index, name in enumerate(_legs(scene))}
+    leg = {name: index for index, name in enumerate(legs)}
     whats = [one.first.what for one in sent]
     copies = [copy for one in sent for copy in one.copies]
     passed = [seen for one in sent for seen in one.passed]
