@@ -14,8 +14,9 @@ from harness import rundir
 from harness.check import Result, checked
 from harness.engines.outcome import EngineOptions
 from harness.judges import Outcome
+from harness.rundir import RunDir
 from harness.runner import run
-from harness.scenario import loads
+from harness.scenario import Scenario, loads
 from nodes.wire.note import NoteKind
 
 
@@ -52,12 +53,18 @@ def complaint(violated: Sequence[str]) -> str:
     return f"; VIOLATED {', '.join(violated)}" if violated else ""
 
 
+def carried_out(scenario: Scenario, directory: Path) -> RunDir:
+    """The directory of a run of it, made below this one and not yet judged."""
+    where = rundir.create("bench", scenario.seed, directory / "run")
+    run(scenario, where, EngineOptions(), lambda now: None)
+    return where
+
+
 def emulated(text: str, seed: int = 1) -> Emulated:
     """Run a scenario's text in the private kernel."""
     scenario = loads(text, seed=seed)
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
-        where = rundir.create("bench", seed, Path(directory) / "run")
         begin = time.perf_counter()
-        run(scenario, where, EngineOptions(), lambda now: None)
+        where = carried_out(scenario, Path(directory))
         took = time.perf_counter() - begin
         return Emulated(checked(where.path), took)

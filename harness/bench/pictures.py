@@ -10,9 +10,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import rundir, runner
 from harness.bench.browser import Browser
-from harness.engines.outcome import EngineOptions
+from harness.bench.emulated import carried_out
 from harness.report import write_report
 from harness.scenario import load
 from harness.scenario.find import find
@@ -58,8 +57,7 @@ def take(picture: Picture, directory: Path, browser: Browser) -> Path:
     """Run the scenario and photograph its diagram."""
     scenario = load(find(picture.scenario))
     with tempfile.TemporaryDirectory(prefix="tutti-picture-") as name:
-        where = rundir.create(scenario.name.replace("/", "-"), scenario.seed, Path(name) / "run")
-        runner.run(scenario, where, EngineOptions(), lambda now: None)
+        where = carried_out(scenario, Path(name))
         browser.dark(picture.dark)
         browser.open(write_report(where.path))
         browser.run(picture.look)

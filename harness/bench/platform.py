@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import rundir, runner
+from harness.bench.emulated import carried_out
 from harness.engines.kernel import private_kernel, site_packages
-from harness.engines.outcome import EngineOptions
 from harness.scenario import loads
 
 _NAIVE = Path(__file__).with_name("naive")
@@ -106,8 +105,7 @@ def _ours(nodes: int, count: int, top: str = "") -> None:
     text = top + _SCENARIO.format(nodes=nodes) + (_STEADY.format(count=count) if count else "")
     scenario = loads(text)
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
-        where = rundir.create("bench", 1, Path(directory) / "run")
-        runner.run(scenario, where, EngineOptions(), lambda now: None)
+        carried_out(scenario, Path(directory))
 
 
 def _naive(nodes: int, count: int, *, seccomp: bool) -> None:

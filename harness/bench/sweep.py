@@ -18,6 +18,7 @@ from typing import Any
 
 from captures.run_history import capture_files
 from captures.spark_source import pdus_by_type
+from harness.bench.emulated import carried_out
 from harness.scenario import dump, load
 from harness.scenario.find import find
 from harness.sweep import tables
@@ -206,14 +207,8 @@ def aggregation(session: Any, base: Path, runs: int, start_s: float) -> Aggregat
 
 
 def _captured(out: Path) -> None:
-    from harness import rundir
-    from harness.engines.outcome import EngineOptions
-    from harness.runner import run
-
     scenario = load(find("delta/fig-4"), settings=["workload.for=1600ms"], seed=1)
-    where = rundir.create("bench", 1, out / "run")
-    run(scenario, where, EngineOptions(), lambda now: None)
-    shutil.move(where.captures, out / "captures")
+    shutil.move(carried_out(scenario, out).captures, out / "captures")
 
 
 def _here(files: list[Path]) -> int:
