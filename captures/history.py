@@ -27,6 +27,11 @@ class Event:
     frame: int = 0  # ... and frame number in it, from 1
 
 
+def ended_by(fault: Event) -> tuple[int, ...]:
+    """The nodes whose process ends with a FAULT."""
+    return fault.peers if fault.text.partition(" ")[0] in ("crash", "leave") else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Transmission:
     """One frame that carries a PDU of a protocol (not a NOTE), where it was seen."""

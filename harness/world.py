@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from captures.history import Event, History
-from nodes.machine import Log, Machine, Received, Send, Submit, Wake
+from nodes.machine import Farewell, Log, Machine, Received, Send, Submit, Wake
 from nodes.wire import Pdu, decode_untrusted, encode
 from nodes.wire.note import NoteKind
 
@@ -123,8 +123,14 @@ class World:
         self._nodes[number].machine = None
         self._nodes[number].paused = None
 
+    def leave(self, number: int) -> None:
+        """It ends as it was asked to."""
+        self._harness(NoteKind.FAULT, (number,), "leave")
+        self._input(number, Farewell())
+        self._nodes[number].machine = None
+
     def restart(self, number: int, machine: Machine) -> None:
-        """Put a new machine (made with the next incarnation) in the place of a dead one."""
+        """Put a new machine (made with the next incarnation) in the place of one that is gone."""
         self._harness(NoteKind.FAULT, (number,), "restart")
         node = self._nodes[number]
         node.machine, node.incarnation, node.notes = machine, node.incarnation + 1, 0

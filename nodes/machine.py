@@ -38,7 +38,12 @@ class Wake:
     """The deadline has come. A machine must bear being woken early or for nothing."""
 
 
-Input = Submit | Received | Wake
+@dataclass(frozen=True, slots=True)
+class Farewell:
+    """The process was asked to end: the last input. What the machine still says is sent."""
+
+
+Input = Submit | Received | Wake | Farewell
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
+from nodes.machine import Farewell, Input, Log, Output, Received, Send, Setting, Submit
 from nodes.own.options import OwnOptions
 from nodes.wire.note import NoteKind
 from nodes.wire.own import OwnPdu
@@ -54,6 +54,8 @@ class Program:
         self._rest = b""
 
     def step(self, event: Input, now_ns: int) -> list[Output]:
+        if isinstance(event, Farewell):
+            return []  # it sees the end of its input
         if self.deadline is not None and self.deadline <= now_ns:
             self.deadline = None
         if isinstance(event, Submit):

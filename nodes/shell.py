@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 from nodes.clock import Clock
 from nodes.links import Attachment, Loopback, attach
-from nodes.machine import Log, Machine, Output, ProtocolSpec, Received, Send, Setting, Submit, Wake
+from nodes.machine import Farewell, Log, Machine, Output, ProtocolSpec, Received, Send, Setting, Submit, Wake
 from nodes.streams import Streams
 from nodes.wire import WireError, decode_untrusted, encode
 from nodes.wire.note import Note, NoteKind
@@ -200,6 +200,9 @@ class Shell:
     def _obey(self, now: int) -> None:
         word, value = json.loads(self._control.recv(65_536) or b'["stop", null]')
         if word == "stop":
+            self._stopped = True
+        elif word == "leave":
+            self._carry_out(self._machine.step(Farewell(), self._clock.local(now)), self._clock.local(now))
             self._stopped = True
         elif word == "clock":
             self._clock.change(now, value.get("offset_ns"), value.get("drift_ppb"))

@@ -17,7 +17,6 @@ from nodes.machine import Received
 from nodes.st.machine import St
 from nodes.st.recovery import Mode
 from nodes.to.machine import To
-from nodes.to.views import ViewMode
 from tests import test_him_adversity, test_st_adversity, test_to_adversity
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "states.md"
@@ -39,7 +38,8 @@ _DIAGRAMS = {
     ),
     "to": (
         "TO, the view control (paper 001 §4, §5)",
-        "Each state has the recovery round of ST inside. Who has left comes back as the next incarnation of itself.",
+        "Each state has the recovery round of ST inside. Who has left comes back as the next incarnation of itself.\n"
+        "What a new process hears first starts it: as a founding member, or as one who comes back.",
     ),
     "him": (
         "HIM, one message at its originator (paper 003 §3.3)",
@@ -75,7 +75,7 @@ def _st(machine: Any) -> dict[Any, str]:
 
 
 def _to(machine: Any) -> dict[Any, str]:
-    return {0: machine.vm.value}
+    return {0: machine.vm.value} if machine._started else {}
 
 
 def _him(machine: Any) -> dict[Any, str]:
@@ -102,7 +102,7 @@ def observe(count: int) -> dict[str, Seen]:
 def page(found: dict[str, Seen]) -> str:
     """The page."""
     parts = [_HEAD.format(count=SCHEDULES)]
-    first = {"st": Mode.DATA.value, "to": ViewMode.NORMAL.value}
+    first = {"st": Mode.DATA.value}
     for name, (title, text) in _DIAGRAMS.items():
         lines = [f"    [*] --> {first[name]}"] if name in first else []
         lines += [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.judges import Outcome, judge
@@ -78,6 +80,14 @@ CASES = [
 @pytest.mark.parametrize(("name", "line", "outcome"), CASES, ids=lambda value: str(value))
 def test_judge(name: str, line: str, outcome: Outcome) -> None:
     (one,) = judge(history(line), [name])
+    assert one.outcome is outcome, one
+
+
+@pytest.mark.parametrize(("name", "line", "outcome"), [case for case in CASES if "x3" in case[1]], ids=lambda v: str(v))
+def test_who_is_asked_to_end_is_judged_like_who_crashes(name: str, line: str, outcome: Outcome) -> None:
+    crashed = history(line)
+    events = [replace(event, text="leave") if event.text == "crash" else event for event in crashed.events]
+    (one,) = judge(replace(crashed, events=tuple(events)), [name])
     assert one.outcome is outcome, one
 
 

@@ -130,7 +130,7 @@ def fault(at_us: int, text: str, *peers: int) -> Event:
 def test_faults_are_bands_from_their_beginning_to_their_end() -> None:
     found = bands(
         [
-            fault(1, "crash", 1), fault(2, "crash", 2), fault(3, "restart", 1), fault(4, "link down n3-s1"),
+            fault(1, "crash", 1), fault(2, "leave", 2), fault(3, "restart", 1), fault(3, "restart", 2), fault(4, "link down n3-s1"),
             fault(5, "partition n1>n2 n2>n1"), fault(6, "heal partition"), fault(7, "drop DATA towards n2", 2),
             fault(8, "impair n1-s1"), fault(9, "impair n2-s1"), fault(10, "impair ends n1-s1"),
             Event(START + 20 * US, 0, NoteKind.MARK, text="heal"),
@@ -142,7 +142,7 @@ def test_faults_are_bands_from_their_beginning_to_their_end() -> None:
         for band in found
     ]
     assert shown == [
-        ("crash", (1,), 3, True), ("crash", (2,), None, True), ("link down", (3,), 20, True),
+        ("crash", (1,), 3, True), ("leave", (2,), 3, True), ("link down", (3,), 20, True),
         ("partition", (1, 2), 6, True), ("drop", (2,), 7, False), ("impair", (1,), 10, True),
         ("impair", (2,), None, True),
     ]  # fmt: skip

@@ -121,6 +121,16 @@ ADDITIONS = [
         "at 2s n1 does not run: it crashed at 1s",
     ),
     (
+        '[[fault]]\nkind = "leave"\nnode = "n1"\n[[fault]]\nat = "1s"\nkind = "crash"\nnode = "n1"',
+        18,
+        "at 1s n1 does not run: it left at 0us",
+    ),
+    (
+        '[[fault]]\nkind = "pause"\nnode = "n1"\n[[fault]]\nat = "1s"\nkind = "leave"\nnode = "n1"',
+        18,
+        "at 1s n1 is paused, and cannot do as it is asked",
+    ),
+    (
         '[[fault]]\nkind = "pause"\nnode = "n1"\nfor = "1s"\n[[fault]]\nat = "1s"\nkind = "resume"\nnode = "n1"',
         19,
         "at 1s n1 is not paused",

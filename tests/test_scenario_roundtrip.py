@@ -91,6 +91,7 @@ SERIES = st.sampled_from(
         [],
         [
             {"kind": "crash", "at": "1s", "node": ["n1", "n2"]}, {"kind": "restart", "at": "2s", "node": "n1"},
+            {"kind": "leave", "at": "2s", "node": "n1"},
             {"kind": "slow_reader", "at": "2s", "node": "n3", "read_delay": "1ms", "for": "1s"},
         ],
         [

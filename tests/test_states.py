@@ -30,5 +30,5 @@ def test_the_page_has_every_change_that_is_seen() -> None:
 def test_the_page_has_every_state() -> None:
     shown = read(PAGE.read_text())
     for name, modes in (("st", Mode), ("to", ViewMode)):
-        assert {state for change in shown[name] for state in change} == {mode.value for mode in modes}
+        assert {state for change in shown[name] for state in change} - {"[*]"} == {mode.value for mode in modes}
     assert {state for change in shown["him"] for state in change} >= {"[*]", "round", "asking", "SUCCESS", "FAIL"}

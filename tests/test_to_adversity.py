@@ -1,4 +1,4 @@
-"""TO in adverse schedules: crashes, restarts, frozen nodes, cut links, partitions, loss of data and of view control.
+"""TO in adverse schedules: crashes, farewells, restarts, frozen nodes, cut links, partitions, loss.
 
 A failure prints its seed; `complaints(SEED)` repeats it. TUTTI_THOROUGH=1 runs 10,000 schedules.
 """
@@ -49,6 +49,12 @@ class Trouble:
         if back is not None:
             world.at(at + back, lambda: world.start_again(node))
 
+    def leave(self, at: int, node: int, back: int) -> None:
+        world = self.world
+        there = world._nodes[node]
+        world.at(at, lambda: world.leave(node) if there.machine is not None and there.paused is None else None)
+        world.at(at + back, lambda: world.start_again(node))
+
     def freeze(self, at: int, node: int, length: int) -> None:
         world = self.world
         world.at(at, lambda: world.pause(node) if world._nodes[node].paused is None else None)
@@ -69,9 +75,9 @@ class Trouble:
 
 
 def schedule(
-    seed: int, options: ToOptions | None = None, kinds: str = "cfklpd", n: int | None = None
+    seed: int, options: ToOptions | None = None, kinds: str = "cfgklpd", n: int | None = None
 ) -> tuple[Restless, bool]:
-    """One random run, until all is calm; kinds: crash, freeze, cut (k), partition, deaf. Whether it became calm."""
+    """One random run, until all is calm; kinds: crash, freeze, go, cut (k), partition, deaf. Whether it became calm."""
     chance = random.Random(seed)
     n = n or 3 + seed % 3
     world = Restless(n, options or ToOptions(silence=chance.choice((12, 20))), seed)
@@ -89,6 +95,8 @@ def schedule(
             trouble.crash(at, node, span)
         elif kind == "f":
             trouble.freeze(at, node, span)
+        elif kind == "g":
+            trouble.leave(at, node, span)
         elif kind == "k":
             trouble.cut(at, node, span)
         elif kind == "p":

@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from nodes.shell import NodeConfig, run_node
 from topologies.mininet_network import NamespaceNode
@@ -120,9 +120,9 @@ def resume(process: Process) -> None:
     process.paused = False
 
 
-def stop(process: Process) -> dict[str, int]:
-    """Ask a node to end; its counters."""
-    tell(process, "stop")
+def stop(process: Process, word: Literal["stop", "leave"] = "stop") -> dict[str, int]:
+    """Ask a node to end, with a farewell to the others if it leaves; its counters."""
+    tell(process, word)
     counters: dict[str, int] = expect(process, "ended")
     os.waitpid(process.pid, 0)
     process.control.close()

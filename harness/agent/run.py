@@ -23,6 +23,7 @@ from harness.scenario.faults import (
     Crash,
     Forge,
     Heal,
+    Leave,
     LinkState,
     Partition,
     Pause,
@@ -85,7 +86,6 @@ class _Run:
         self.findings = findings
         self.schedule = schedule(scenario)
         self.clocks = {node: Clock() for node in scenario.nodes}
-        self.crashed: set[str] = set()
         self.processes: dict[str, processes.Process] = {}
         self.readers: dict[str, tuple[int, int | None]] = {}  # slow readers: delay, buffer
         self.cut: set[str] = set()  # links that are down
@@ -132,9 +132,7 @@ class _Run:
             if not processes.end_helper(pid):
                 raise RunFailed(f"{what} died")
         self.findings["impairments_at_end"] = self.traffic.settings()
-        self.findings["counters"] = {
-            node: processes.stop(process) for node, process in self.processes.items() if node not in self.crashed
-        }
+        self.findings["counters"] = {node: processes.stop(process) for node, process in self.processes.items()}
         self.findings["interfaces"] = {
             name: dict(interface_counters(self.network.netlink_of(name)))
             for name in (*self.plan.hosts, *self.plan.routers)
@@ -193,7 +191,6 @@ class _Run:
         process = processes.start(self.network.node(node), lambda: self._config(node))
         processes.expect(process, "ready")
         self.processes[node] = process
-        self.crashed.discard(node)
 
     def _config(self, node: str) -> NodeConfig:
         number, scenario, plan = int(node[1:]), self.scenario, self.plan
@@ -261,7 +258,10 @@ class _Run:
                 for node in fault.node:
                     self._fault("crash", (node,))
                     processes.kill(self.processes.pop(node))
-                    self.crashed.add(node)
+            case Leave():
+                for node in fault.node:
+                    self._fault("leave", (node,))
+                    processes.stop(self.processes.pop(node), "leave")
             case Restart():
                 for node in fault.node:
                     self._fault("restart", (node,))

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from captures.history import Event, History
+from captures.history import Event, History, ended_by
 from nodes.wire.note import NoteKind
 
 Ints = npt.NDArray[np.int64]
@@ -28,7 +28,7 @@ class Life:
     node: int
     first: bool  # the node's first life: it needed not join
     incarnation: int = 0  # 0 until its first event
-    stopped: Event | None = None  # what ended it: FAULT crash, its LEFT, or the first event of the next life
+    stopped: Event | None = None  # what ended it: FAULT crash or leave, its LEFT, or the first event of the next life
     views: list[Event] = field(default_factory=list)
 
     @property
@@ -158,10 +158,9 @@ class Facts:
                 self.end = "quiet" if rest == "quiet" or event.values[:1] == (1,) else "limit"
         elif event.kind is NoteKind.FAULT:
             self.faults.append(event)
-            if word == "crash":
-                for node in event.peers:
-                    if node in current:
-                        current[node].stopped = current[node].stopped or event
+            for node in ended_by(event):
+                if node in current:
+                    current[node].stopped = current[node].stopped or event
 
     # Columns. A message is its index in `keys`.
 

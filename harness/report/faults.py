@@ -12,6 +12,7 @@ from nodes.wire.note import NoteKind
 # What begins, and the word with which it ends.
 _ENDS = {
     "crash": "restart",
+    "leave": "restart",
     "pause": "resume",
     "partition": "heal",
     "link down": "link up",
@@ -45,11 +46,11 @@ def bands(events: Iterable[Event], nodes: tuple[int, ...]) -> list[Band]:
             _close(found, event, list(_HEALED), None)
         if event.kind is not NoteKind.FAULT:
             continue
-        ended = next((kind for kind, word in _ENDS.items() if _begins(event.text, word)), None)
-        if ended is not None:
-            whole = event.text.removeprefix(_ENDS[ended]).strip()
-            about = whole if ended in ("link down", "impair") else None
-            _close(found, event, [ended, *(["link down"] if event.text == "heal" else [])], about)
+        ended = [kind for kind, word in _ENDS.items() if _begins(event.text, word)]
+        if ended:
+            whole = event.text.removeprefix(_ENDS[ended[0]]).strip()
+            about = whole if ended[0] in ("link down", "impair") else None
+            _close(found, event, [*ended, *(["link down"] if event.text == "heal" else [])], about)
             continue
         kind = next((kind for kind in _ENDS if _begins(event.text, kind)), "")
         on = event.peers or _named(event.text) or nodes

@@ -35,8 +35,16 @@ class Crash(Fault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Leave(Fault):
+    """The process of each node is asked to end, and says so to the others if its protocol has words for it."""
+
+    KIND: ClassVar[str] = "leave"
+    node: Names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Restart(Fault):
-    """The process of a crashed node is started again, with the next incarnation."""
+    """The process of a node that crashed or left is started again, with the next incarnation."""
 
     KIND: ClassVar[str] = "restart"
     node: Names
@@ -230,14 +238,14 @@ class Forge(Fault):
 
 
 AnyFault = (
-    Crash | Restart | Pause | Resume | Partition | Heal | LinkState | Change | ClockChange | SlowReader
+    Crash | Leave | Restart | Pause | Resume | Partition | Heal | LinkState | Change | ClockChange | SlowReader
     | Drop | Delay | Duplicate | Forge
 )  # fmt: skip
 
 FAULTS: Mapping[str, type[Any]] = {
     one.KIND: one
     for one in (
-        Crash, Restart, Pause, Resume, Partition, Heal, LinkState, Change, ClockChange, SlowReader,
+        Crash, Leave, Restart, Pause, Resume, Partition, Heal, LinkState, Change, ClockChange, SlowReader,
         Drop, Delay, Duplicate, Forge,
     )
 }  # fmt: skip

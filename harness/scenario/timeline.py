@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.scenario.faults import AnyFault, Crash, Heal, LinkState, Partition, Pause, Restart, Resume, SlowReader
+from harness.scenario.faults import (
+    AnyFault,
+    Crash,
+    Heal,
+    Leave,
+    LinkState,
+    Partition,
+    Pause,
+    Restart,
+    Resume,
+    SlowReader,
+)
 from harness.scenario.problems import Problem
 from harness.scenario.schema import Problems
 from harness.scenario.units import UNITS
 
+OfNodes = Crash | Leave | Restart | Pause | Resume | SlowReader
 Numbered = tuple[int, AnyFault]  # its number among [[fault]]
 
 
@@ -25,7 +37,7 @@ class _Walk:
     """The state of every node and link along the timeline."""
 
     def __init__(self, nodes: Sequence[str]) -> None:
-        self._crashed: dict[str, int] = {}  # node -> since when
+        self._gone: dict[str, str] = {}  # node -> since when, and why
         self._paused: dict[str, int | None] = {}  # node -> until when
         self._down: dict[str, int | None] = {}  # link -> until when
         self._partition: tuple[int | None] | None = None  # until when
@@ -60,22 +72,26 @@ class _Walk:
                     self._down[link] = end
                 else:
                     self._down.pop(link, None)
-        elif isinstance(fault, Crash | Restart | Pause | Resume | SlowReader):
+        elif isinstance(fault, OfNodes):
             for node in fault.node:
                 if node in self._nodes:
                     yield from (("node", reason) for reason in self._node(fault, node, end))
 
-    def _node(self, fault: Crash | Restart | Pause | Resume | SlowReader, node: str, end: int | None) -> Iterator[str]:
+    def _node(self, fault: OfNodes, node: str, end: int | None) -> Iterator[str]:
         if isinstance(fault, Restart):
-            if node not in self._crashed:
-                yield f"{node} runs: only a node that has crashed is restarted"
-            self._crashed.pop(node, None)
+            if node not in self._gone:
+                yield f"{node} runs: only a node that has crashed or left is restarted"
+            self._gone.pop(node, None)
             return
-        if node in self._crashed:
-            yield f"{node} does not run: it crashed at {_text(self._crashed[node])}"
+        if node in self._gone:
+            yield f"{node} does not run: it {self._gone[node]}"
         elif isinstance(fault, Crash):
-            self._crashed[node] = fault.at_ns
+            self._gone[node] = f"crashed at {_text(fault.at_ns)}"
             self._paused.pop(node, None)
+        elif isinstance(fault, Leave):
+            if node in self._paused:
+                yield f"{node} is paused, and cannot do as it is asked"
+            self._gone[node] = f"left at {_text(fault.at_ns)}"
         elif isinstance(fault, Resume):
             if node not in self._paused:
                 yield f"{node} is not paused"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.scenario import Scenario
+from harness.scenario.faults import Crash, Leave
 from harness.scenario.model import Bursts, Destinations, Generated, Steady
 from harness.sweep.statistics import Z
 from nodes.cmd import evaluation as cmd
@@ -80,8 +81,8 @@ def delay_s(scenario: Scenario) -> float:
 
 
 def down(scenario: Scenario) -> int:
-    """How many nodes are crashed."""
-    return sum(len(getattr(fault, "node", ())) for fault in scenario.fault if fault.KIND == "crash")
+    """How many nodes are crashed or leave."""
+    return sum(len(fault.node) for fault in scenario.fault if isinstance(fault, Crash | Leave))
 
 
 def st_load(scenario: Scenario) -> Load | None:
@@ -241,7 +242,7 @@ def _false(scenario: Scenario) -> float | None:
     chosen, n = scenario.options, scenario.topology.nodes
     if (chosen.rules, chosen.adj, chosen.neighbours) != ("printed", "ring", 1) or not down(scenario):
         return None
-    dead = {name for fault in scenario.fault if fault.KIND == "crash" for name in getattr(fault, "node", ())}
+    dead = {name for fault in scenario.fault if isinstance(fault, Crash | Leave) for name in fault.node}
     named = scenario.workload.senders if isinstance(scenario.workload, Generated) else None
     senders = [name for name in named or scenario.nodes if name not in dead]
     shares = []

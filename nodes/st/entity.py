@@ -109,7 +109,7 @@ class Entity(DataTransfer):
         self._limited(kind, lambda: self._emit(make()))
 
     def _limited(self, kind: str, do: Callable[[], None]) -> None:
-        """At most one answer of a kind in 8 PDU times."""
+        """At most one answer of a kind in T_r: more of them, from many entities, fill the channel and come late."""
         last = self._answered.get(kind)
         if last is None or self._now - last >= self.timing.answer:
             self._answered[kind] = self._now

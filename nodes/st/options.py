@@ -6,7 +6,7 @@ everybody, and a period below that saturates the channel with ACK PDUs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Literal
 
 DEFAULT_SLOT_NS = 300_000  # where the setting knows no channel: a full PDU at 10 Mbit/s
@@ -47,7 +47,7 @@ class StOptions:
     period_ns: Annotated[int, "duration"] = 0  # T: a settled entity answers once per T; 0 is 2n PDU times
     round_ns: Annotated[int, "duration"] = 0  # base of T_r, the repetition inside a round; 0 is 2T
     kick_ns: Annotated[int, "duration"] = 0  # first ACK PDU after a round; 0 is 2 PDU times
-    answer_ns: Annotated[int, "duration"] = 0  # at most one answer of a type in this time; 0 is 8 PDU times
+    answer_ns: Annotated[int, "duration"] = 0  # at most one answer of a type in this time; 0 is T_r
     printed: Printed = field(default_factory=Printed)
 
     def switches(self) -> Printed:
@@ -69,10 +69,5 @@ class Timing:
         """The options' durations, computed where they are 0."""
         slot = slot_ns or DEFAULT_SLOT_NS
         period = options.period_ns or 2 * n * slot
-        computed = cls(period, 2 * period, 2 * slot, 8 * slot)
-        return replace(
-            computed,
-            round=options.round_ns or computed.round,
-            kick=options.kick_ns or computed.kick,
-            answer=options.answer_ns or computed.answer,
-        )
+        between = options.round_ns or 2 * period
+        return cls(period, between, options.kick_ns or 2 * slot, options.answer_ns or between)

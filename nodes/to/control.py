@@ -13,7 +13,7 @@ from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
 
-from nodes.machine import Input, Output, Setting, Submit
+from nodes.machine import Farewell, Input, Output, Setting, Submit
 from nodes.st.entity import Entity
 from nodes.st.recovery import Mode
 from nodes.st.transfer import Rows
@@ -80,6 +80,8 @@ class Control(Entity):
             # I was the one that stood still: what I did not hear says nothing about the others.
             self._counters["awoke"] += 1
             self._hear_all()
+        if isinstance(event, Farewell):
+            self._take_leave()
         outputs = super().step(event, now_ns)
         self._due = self._earliest()
         return outputs
@@ -122,6 +124,10 @@ class Control(Entity):
     @abstractmethod
     def _suspect(self, whom: list[int]) -> None:
         """S1: these have stopped."""
+
+    @abstractmethod
+    def _take_leave(self) -> None:
+        """Say to the others that I stop."""
 
     @abstractmethod
     def _repeat_view(self) -> None:
@@ -296,10 +302,13 @@ class Control(Entity):
         self._counters["left"] += 1
         self._failed_joins = self._failed_joins + 1 if self.vm is ViewMode.JOINING else 0  # do not ask at every moment
         self._note(NoteKind.LEFT, text=why)
+        self._fall_silent()
+        self._back_at = self._now + (self._next_repetition() - self._now << min(self._failed_joins, 6))
+
+    def _fall_silent(self) -> None:
         self._empty()
         self.vm = ViewMode.LEFT  # without a NOTE: the next one belongs to the next life
         self._heartbeat_at = self._watch_at = None
-        self._back_at = self._now + (self._next_repetition() - self._now << min(self._failed_joins, 6))
 
     @abstractmethod
     def _come_back(self) -> None:

@@ -38,6 +38,7 @@ class Joining(Stopping):
         self._founding = False  # other founders do
         self._joiners: dict[int, tuple[int, int]] = {}  # other joiners: incarnation, when heard
         self._joining_since = self._now
+        self._returns: dict[int, ToRcv] = {}  # heard in a recovery round: joins begin between rounds
 
     # R1
 
@@ -94,7 +95,9 @@ class Joining(Stopping):
         elif incarnation > mine >> 1:
             if not mine & 1:
                 self._suspect([j])  # it was restarted before anybody missed it (D-TO-13)
-            elif mine == self.committed[j - 1] and self.mode is Mode.DATA:
+            elif self.mode is not Mode.DATA:
+                self._returns[j] = x
+            elif mine == self.committed[j - 1]:
                 view = list(self.v)
                 view[j - 1] = incarnation << 1
                 self.v = tuple(view)
@@ -127,6 +130,10 @@ class Joining(Stopping):
         return self._view_pdu(row, flags, ack=tuple(self.log.treq), nxt=self._fnxt, nxtp=self._fnxtp)
 
     def _settle(self) -> None:
+        if self._returns and self.mode is Mode.DATA:
+            returns, self._returns = self._returns, {}
+            for x in returns.values():
+                self._on_return(x)
         super()._settle()
         if self.mode is Mode.DATA:
             if self.vm is ViewMode.NORMAL and self.v != self.committed:

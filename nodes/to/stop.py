@@ -63,6 +63,13 @@ class Stopping(Control):
         self.v = tuple(view)
         self._stop_round(ToStop)
 
+    def _take_leave(self) -> None:
+        """A farewell is a STOP about myself. If it is lost, T_stop finds out."""
+        if self.vm not in (ViewMode.JOINING, ViewMode.LEFT):
+            self.v = (*self.v[: self.index], self.v[self.index] | 1, *self.v[self.me :])
+            self._emit_stop(ToStop, self._report())
+            self._fall_silent()
+
     def _stop_round(self, row: type[Any]) -> None:
         if not self._can_decide():
             return
