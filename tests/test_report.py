@@ -130,8 +130,9 @@ def fault(at_us: int, text: str, *peers: int) -> Event:
 def test_faults_are_bands_from_their_beginning_to_their_end() -> None:
     found = bands(
         [
-            fault(1, "crash", 1), fault(2, "leave", 2), fault(3, "restart", 1), fault(3, "restart", 2), fault(4, "link down n3-s1"),
-            fault(5, "partition n1>n2 n2>n1"), fault(6, "heal partition"), fault(7, "drop DATA towards n2", 2),
+            fault(1, "crash", 1), fault(2, "leave", 2), fault(3, "restart", 1), fault(3, "restart", 2),
+            fault(4, "link down n3-s1"), fault(5, "partition n1>n2 n2>n1"), fault(6, "heal partition"),
+            fault(7, "drop DATA towards n2", 2),
             fault(8, "impair n1-s1"), fault(9, "impair n2-s1"), fault(10, "impair ends n1-s1"),
             Event(START + 20 * US, 0, NoteKind.MARK, text="heal"),
         ],
