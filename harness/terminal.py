@@ -24,6 +24,12 @@ def painted(text: str, colour: str, stream: TextIO | None = None) -> str:
     return f"\033[{_COLOURS[colour]}m{text}\033[0m"
 
 
+def rewrite(text: str) -> None:
+    """Write over the line that a person at the terminal sees."""
+    sys.stderr.write(f"\r{text[: shutil.get_terminal_size().columns - 1]}\033[K")
+    sys.stderr.flush()
+
+
 class ProgressLine:
     """One line on a terminal that is written over; silent elsewhere, and for the first second."""
 
@@ -41,15 +47,13 @@ class ProgressLine:
     def _show(self, text: str) -> None:
         if sys.stderr.isatty():
             self._shown = True
-            sys.stderr.write(f"\r{text[: shutil.get_terminal_size().columns - 1]}\033[K")
-            sys.stderr.flush()
+            rewrite(text)
 
     def clear(self) -> None:
         """Take the line away."""
         if self._shown:
             self._shown = False
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+            rewrite("")
 
     @contextlib.contextmanager
     def during(self, doing: str) -> Iterator[None]:

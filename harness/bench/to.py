@@ -22,9 +22,10 @@ from topologies.plan import Channel
 
 _SIZES = (3, 5, 9, 16)
 _SILENCE = {0: 12, 10: 12, 30: 20}  # by loss in percent: loss ** silence is below 10**-10
-_TRIED = (6, 8, 12, 20)
+_TRIED = (8, 12, 20)  # fewer than 9 change nothing: T_stop outlasts a recovery round
 _MS = 1_000_000
 _PACE, _FLOW, _BUSY = 100, 500, 2_000  # messages a second of all together
+_CALM_S = 10
 
 _HEAD = """
 name = "bench-to"
@@ -205,9 +206,9 @@ def bench_to() -> Iterator[Line | Silence | Changes | Cost | Join]:
 def _false_exclusions(n: int, loss: int) -> Silence:
     found = {}
     for silence in _TRIED:
-        run = emulated(_head(n, loss, silence, 2, 2_000))
+        run = emulated(_head(n, loss, silence, 2, _CALM_S * 1_000))
         found[silence] = _exclusions(run)
-    return Silence(n, loss, 2.0, found)
+    return Silence(n, loss, _CALM_S, found)
 
 
 def _exclusions(run: Emulated) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections.abc import Callable
+
+from harness.terminal import rewrite
 
 EVERY_S = 20.0  # between lines where there is no terminal
 
@@ -53,15 +54,13 @@ class Progress:
         """Say it, if it is time."""
         now = self._clock()
         if sys.stderr.isatty():
-            width = shutil.get_terminal_size().columns - 1
-            sys.stderr.write("\r" + self.line()[:width] + "\033[K")
-            sys.stderr.flush()
+            rewrite(self.line())
         elif now - self._said >= EVERY_S:
             self._said = now
             sys.stderr.write(self.line() + "\n")
 
     def end(self) -> None:
         """The last word."""
-        start = "\r" if sys.stderr.isatty() else ""
-        took = spell(self._clock() - self._begin)
-        sys.stderr.write(f"{start}{self.line()}, {took}" + ("\033[K\n" if start else "\n"))
+        if sys.stderr.isatty():
+            rewrite("")
+        sys.stderr.write(f"{self.line()}, {spell(self._clock() - self._begin)}\n")
