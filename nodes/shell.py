@@ -27,7 +27,7 @@ from nodes.streams import Streams
 from nodes.wire import WireError, decode_untrusted, encode
 from nodes.wire.note import Note, NoteKind
 
-_PR_SET_TIMERSLACK = 29
+_PR_SET_NAME, _PR_SET_TIMERSLACK = 15, 29
 _BILLION = 1_000_000_000
 # Turns in a row without sleeping after which a machine is taken for stuck: with a clock that moves only while
 # everybody sleeps, a deadline that never gets past now would hang the run for ever.
@@ -72,7 +72,9 @@ def next_incarnation(path: Path) -> int:
 
 def run_node(config: NodeConfig, control: socket.socket) -> NoReturn:
     """A node process from here to its end. `control` brings JSON commands and takes word of what happened."""
-    ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    prctl = ctypes.CDLL(None).prctl
+    prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    prctl(_PR_SET_NAME, f"n{config.setting.me}".encode(), 0, 0, 0)  # as ps and top show it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Shell(config, control).run()
     sys.stdout.flush()
@@ -100,6 +102,7 @@ class Shell:
         self._read_at = 0  # true time before which a slow reader does not read
         self._next = 0
         self._stopped = False
+        self._asked = False  # whether I am still behind
         self._notes: list[bytes] = []  # encoded, not yet sent; never both these ...
         self._pdus: list[tuple[bytes, tuple[int, ...] | None]] = []  # ... and these, so that order is kept
         self._noted = self._sent = self._received = self._malformed = self._not_sent = 0
@@ -115,6 +118,9 @@ class Shell:
         while not self._stopped:
             wait_ns = self._due(now)
             self._flush()
+            if self._asked:
+                self._asked = False
+                self._control.send(json.dumps(["here", None]).encode())
             if wait_ns is not None and wait_ns <= 0:
                 turns += 1
                 if turns > _TURNS_MAX:
@@ -201,6 +207,8 @@ class Shell:
         word, value = json.loads(self._control.recv(65_536) or b'["stop", null]')
         if word == "stop":
             self._stopped = True
+        elif word == "ask":
+            self._asked = True  # the answer comes when what is due by now is done
         elif word == "leave":
             self._carry_out(self._machine.step(Farewell(), self._clock.local(now)), self._clock.local(now))
             self._stopped = True

@@ -13,6 +13,7 @@ from harness.engines.kernel import private_kernel, site_packages
 from harness.engines.outcome import EngineOptions
 from harness.engines.virtual import boot
 from harness.metrics import measure
+from nodes.wire.note import NoteKind
 from tests.guests import needs_kernel
 
 pytestmark = [pytest.mark.guest, needs_kernel]
@@ -63,14 +64,33 @@ destinations = "others"
 """
 
 
-def _live(text: str, tmp_path: Path) -> Result:
+STARVED = """
+name = "starved"
+protocol = "raw"
+settle = "500ms"
+[topology]
+kind = "one_channel"
+nodes = 3
+channel = { rate = "20mbit" }
+[workload]
+kind = "script"
+[[workload.message]]
+at = "100ms"
+node = "n1"
+[[workload.message]]
+at = "400ms"
+node = "n2"
+"""
+
+
+def _live(text: str, tmp_path: Path, hold_s: float = 0) -> Result:
     """Run a scenario with `tutti run --engine live` inside a guest whose time is real."""
     out = tmp_path / "guest"
     (out / "logs").mkdir(parents=True)
     (out / "live.toml").write_text(text)
     inside = Path("/run/tutti/run")
     words = ["run", str(inside / "live.toml"), "--engine", "live", "--out", str(inside / "run")]
-    (out / "words.json").write_text(json.dumps(words))
+    (out / "words.json").write_text(json.dumps({"words": words, "hold_s": hold_s}))
     boot(
         private_kernel(), out, site_packages(), 1, EngineOptions(), lambda now: None, virtual_time=False,
         arguments={"TUTTI_MAIN": "tests.live_in_guest"},
@@ -88,6 +108,14 @@ def test_a_live_run_is_judged_like_any_other(tmp_path: Path) -> None:
     assert {one.verdict.property: str(one.verdict.outcome) for one in result.properties}["ST-3"] == "pass"
     share = measure(result.history, "delivered_share")
     assert share is not None and share > 0.8  # n3 missed what came while it was dead
+
+
+def test_a_run_is_not_over_while_the_nodes_get_no_processor(tmp_path: Path) -> None:
+    result = _live(STARVED, tmp_path, hold_s=2)
+    delivered = [event for event in result.history.events if event.kind is NoteKind.DELIVERED]
+    assert len(delivered) == 2 * 3
+    late = max(event.time_ns for event in delivered) - min(event.time_ns for event in delivered)
+    assert late > 1.9e9, "the nodes were not held"
 
 
 def test_loss_delay_and_skew_are_what_was_asked(tmp_path: Path) -> None:

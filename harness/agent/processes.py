@@ -120,6 +120,15 @@ def resume(process: Process) -> None:
     process.paused = False
 
 
+def catch_up(running: Iterable[Process]) -> None:
+    """Return when each has done what was due when it was asked."""
+    asked = list(running)
+    for process in asked:
+        tell(process, "ask")
+    for process in asked:
+        expect(process, "here")
+
+
 def stop(process: Process, word: Literal["stop", "leave"] = "stop") -> dict[str, int]:
     """Ask a node to end, with a farewell to the others if it leaves; its counters."""
     tell(process, word)

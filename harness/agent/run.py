@@ -91,13 +91,14 @@ class _Run:
         self.cut: set[str] = set()  # links that are down
         self.helpers: dict[str, int] = {}  # the injector's process, those of outsiders
         self.state = Path("/run/tutti/state") if Path("/run/tutti/run").exists() else run_dir / ".state"
+        self._real_time = scenario.engine != "virtual"
         self._timeline: list[tuple[int, int, Callable[[], None]]] = []
         self._order = 0
         self._progress = os.open(run_dir / "logs/progress", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
 
     def all(self) -> None:
         """From here to the end."""
-        begin = None if self.scenario.engine == "virtual" else time.time_ns()  # reading it takes virtual time
+        begin = time.time_ns() if self._real_time else None  # reading it takes virtual time
         self.network = Network(self.plan)
         if begin is not None and len(os.sched_getaffinity(0)) > 1:
             from topologies.ordering import keep_order
@@ -380,6 +381,8 @@ class _Run:
             if time.time_ns() >= limit:
                 return False
             self._sleep_until(min(limit, time.time_ns() + settle // 4))
+            if self._real_time and time.time_ns() >= since + settle:
+                processes.catch_up(self.processes.values())  # who got no processor is not quiet
             frames = self._frames()
             if frames != seen:
                 seen, since = frames, time.time_ns()
