@@ -26,6 +26,8 @@ from nodes.wire.note import NoteKind
 Loss = Callable[[Pdu, int, int], bool]
 # Delay of this copy in ns, or None if it is lost: (pdu, receiver, now) -> int | None
 Delay = Callable[[Pdu, int, int], int | None]
+# How long a PDU occupies the channel, in ns.
+Length = Callable[[Pdu], int]
 Clock = Callable[[int], int]  # true time -> local time; must not run backwards
 
 
@@ -65,8 +67,8 @@ class World:
         self._nodes[number] = _Node(machine, clock)
         self.at(self.now, lambda: self._after(number, []))
 
-    def channel(self, slot_ns: int, loss: Loss = no_loss, queue: int = 100_000) -> None:
-        """Join all nodes by one channel with a FIFO of `queue` PDUs."""
+    def channel(self, slot_ns: int | Length, loss: Loss = no_loss, queue: int = 100_000) -> None:
+        """Join all nodes by one channel with a FIFO of `queue` PDUs, which takes as long for each as is said."""
         free_at = 0
         waiting = 0
 
@@ -75,7 +77,7 @@ class World:
             if waiting >= queue:
                 return
             waiting += 1
-            free_at = max(free_at, self.now) + slot_ns
+            free_at = max(free_at, self.now) + (slot_ns if isinstance(slot_ns, int) else slot_ns(send.pdu))
             self.at(free_at, lambda: arrive(src, send.pdu))
 
         def arrive(src: int, pdu: Pdu) -> None:

@@ -386,6 +386,34 @@ def test_a_return_that_is_heard_in_a_round_is_remembered() -> None:
     assert views(world, 1)[-1] == views(world, 2)[-1] == views(world, 3)[-1] == (1, 2, 3)
 
 
+def sixteen_lose_one(options: ToOptions, seed: int) -> Restless:
+    """E16 dies and comes back three T_stop later, at 30% loss, on a channel where long PDUs take longer."""
+    n, loss = 16, random.Random(seed)
+    world = Restless(n, options, seed)
+    per_byte = SLOT / (50 + 8 * n + 64)
+    world.channel(lambda pdu: round((14 + len(encode(pdu))) * per_byte), lambda pdu, to, now: loss.random() < 0.3)
+    stop, begin = world.stop_time(), world.now
+    chatter(world, begin, begin + 6 * stop, every=5 * n)
+    world.at(begin + stop // 2, lambda: world.kill(n))
+    world.run(until_ns=begin + 7 * stop // 2)
+    return world
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_large_cluster_under_heavy_loss_does_not_choke_its_channel(seed: int) -> None:
+    """A RST_ACK of 16 entities takes more than twice as long as a short message. Answers every 8 PDU times, which do
+    for five, fill the channel's queue."""
+    world = sixteen_lose_one(ToOptions(silence=20), seed)
+    assert all(m.members == frozenset(range(1, 16)) for m in world.alive())
+    world.start_again(16)
+    world.run(until_ns=world.now + 2 * world.stop_time())
+    assert all(len(m.members) == 16 for m in world.alive())
+    assert world.run_until_calm(4 * world.stop_time())
+    assert failures(world, TD) == []
+    choked = sixteen_lose_one(ToOptions(silence=20, answer_ns=8 * SLOT), seed)
+    assert all(len(m.members) == 16 for m in choked.alive())
+
+
 def test_requests_survive_leaving() -> None:
     """What was not sent in one life is sent in the next; what was sent in a life that ended is not sent again."""
     world = restless(3)
