@@ -34,7 +34,7 @@ from nodes.wire.note import NoteKind
 from tests.group import SLOW, Group, options
 
 KEY = b"a key of the group, 32 bytes lng"
-HMAC = options(SLOW, auth="hmac")
+HMAC = options(SLOW, auth="hmac", key="in the scenario")
 
 
 def head(src: int = 3, view: int = 1 << 16, flags: int = 0) -> dict[str, int]:
@@ -98,6 +98,8 @@ def test_every_changed_bit_of_a_sealed_packet_is_found() -> None:
 
 
 def test_a_key_is_needed() -> None:
+    with pytest.raises(ValueError, match="needs a key_file"):
+        options(SLOW, auth="hmac")
     with pytest.raises(ValueError, match="needs a key"):
         Him(Setting(me=1, members=(1, 2), seed=0), HMAC)
 
@@ -114,7 +116,7 @@ def test_key_file_is_read_if_nobody_else_can(tmp_path: Path) -> None:
     file.chmod(0o600)
     assert key_of(1, b"", chosen) == KEY
     assert key_of(1, b"given", chosen) == b"given"
-    assert key_of(1, b"", options(HMAC, key="in the scenario")) == b"in the scenario"
+    assert key_of(1, b"", HMAC) == b"in the scenario"
     assert key_of(1, b"", SLOW) == b""
     assert key_of(1, b"", options(chosen, outsider=2)) == KEY != key_of(2, b"", options(chosen, outsider=2))
     PROTOCOL.make(setting, chosen)

@@ -57,3 +57,5 @@ class HimOptions:
             raise ValueError("0 < rto_min <= rto_initial <= rto_max must hold")
         if self.alive_ns < 0 or self.decide_ns < 0:
             raise ValueError("alive and decide must not be negative")
+        if self.auth == "hmac" and not (self.key_file or self.key):
+            raise ValueError('auth = "hmac" needs a key_file (or, for experiments, a key)')
