@@ -86,6 +86,11 @@ class Machine(typing.Protocol):
         """Named totals for the log, e.g. PDUs refused by reason."""
 
 
+def full_frame_bytes(nodes: int, payload: int) -> int:
+    """A full-size PDU on the channel: Ethernet, our header, the fixed part of a data PDU, two vectors, the payload."""
+    return 14 + 12 + 24 + 8 * nodes + payload
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """What a machine is told about the world when it is made."""

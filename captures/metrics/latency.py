@@ -11,8 +11,8 @@ from nodes.wire.note import NoteKind
 _MS = 1e6
 
 
-def latencies_ms(history: History, kind: NoteKind = NoteKind.DELIVERED) -> list[float]:
-    """From submission to each delivery, or to each NOTE of another kind, in the order of size."""
+def submitted_ns(history: History) -> dict[tuple[int, int], int]:
+    """Message -> when it was submitted, as far as its SENT tells the submission."""
     submitted = {
         (event.node, event.incarnation, event.seq): event.time_ns for event in of_kind(history, NoteKind.SUBMITTED)
     }
@@ -22,6 +22,12 @@ def latencies_ms(history: History, kind: NoteKind = NoteKind.DELIVERED) -> list[
             at_ns = submitted.get((event.node, event.incarnation, event.values[0]))
             if at_ns is not None:
                 began.setdefault((event.about, event.seq), at_ns)
+    return began
+
+
+def latencies_ms(history: History, kind: NoteKind = NoteKind.DELIVERED) -> list[float]:
+    """From submission to each delivery, or to each NOTE of another kind, in the order of size."""
+    began = submitted_ns(history)
     found = (
         (event.time_ns - began[event.about, event.seq]) / _MS
         for event in of_kind(history, kind)

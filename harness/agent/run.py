@@ -36,7 +36,7 @@ from harness.scenario.program import in_run
 from harness.workload import schedule
 from nodes.clock import Clock
 from nodes.links import Attachment, Loopback
-from nodes.machine import Setting
+from nodes.machine import Setting, full_frame_bytes
 from nodes.protocols import protocol
 from nodes.shell import NodeConfig, Submission, next_incarnation
 from nodes.wire.note import NoteKind
@@ -49,7 +49,6 @@ _WARM_UP_NS = 2 * _SECOND  # listener reports and the like are over before the r
 _BLOCK_MS = 500  # how old a block of a capture ring gets before it is written
 _RING_BYTES = 2 * 1024 * 1024
 _RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
-_FRAME_OVERHEAD = 14 + 12 + 24  # Ethernet, our header, the fixed part of a data PDU
 
 
 class RunFailed(RuntimeError):
@@ -100,7 +99,7 @@ class _Run:
         """From here to the end."""
         begin = time.time_ns() if self._real_time else None  # reading it takes virtual time
         self.network = Network(self.plan)
-        if begin is not None and len(os.sched_getaffinity(0)) > 1:
+        if self._real_time and len(os.sched_getaffinity(0)) > 1:
             from topologies.ordering import keep_order
 
             keep_order(self.network)
@@ -200,7 +199,7 @@ class _Run:
         payload = getattr(scenario.workload, "payload", 64)
         slot = 0
         if plan.channel is not None:
-            slot = plan.channel.slot_ns(_FRAME_OVERHEAD + 8 * len(members) + payload)
+            slot = plan.channel.slot_ns(full_frame_bytes(len(members), payload))
         read_delay, buffer = self.readers.get(
             node, (scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes)
         )  # fmt: skip

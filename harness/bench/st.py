@@ -18,7 +18,7 @@ from captures.metrics import latencies_ms
 from captures.metrics.registry import quantile
 from harness.bench.emulated import Emulated, complaint, emulated
 from harness.world import World
-from nodes.machine import Setting
+from nodes.machine import Setting, full_frame_bytes
 from nodes.st.machine import St
 from nodes.st.options import StOptions
 from nodes.wire.note import NoteKind
@@ -143,8 +143,8 @@ def _growth(nodes: int) -> Growth:
 
 
 def _slot_ns(nodes: int) -> int:
-    """The channel time of a DATA PDU: Ethernet, our header and the fixed part, two vectors, the payload."""
-    return Channel(round(_RATES["10mbit"])).slot_ns(14 + 12 + 24 + 8 * nodes + 256)
+    """The channel time of a DATA PDU."""
+    return Channel(round(_RATES["10mbit"])).slot_ns(full_frame_bytes(nodes, 256))
 
 
 def _memory_per_s(nodes: int) -> float:

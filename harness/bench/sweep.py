@@ -128,10 +128,8 @@ def bench_sweep(runs: int = 12, captures_of: int = 1000) -> list[Any]:
         try:
             session.range(1).count()
             start_s = time.perf_counter() - begin
-            alone_ms, there_ms = (
-                empty_runs(lambda tasks, jobs=jobs: list(_spark_runs(session, tasks, jobs)), 60)  # type: ignore[misc]
-                for jobs in (1, 2 * cores())
-            )
+            alone_ms = empty_runs(lambda tasks: list(_spark_runs(session, tasks, 1)), 60)
+            there_ms = empty_runs(lambda tasks: list(_spark_runs(session, tasks, 2 * cores())), 60)
             summaries = summary_times(session, start_s)
             aggregated = aggregation(session, base, captures_of, start_s)
         finally:

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from captures.history import Event
+from captures.metrics.latency import submitted_ns
 from harness.bench.emulated import Emulated, complaint, emulated
+from nodes.machine import full_frame_bytes
 from nodes.st.options import Timing
 from nodes.to.options import ToOptions, ViewTiming
 from nodes.wire.note import NoteKind
@@ -75,11 +78,6 @@ node = "n{n}"
 """
 
 
-def _slot_ns(n: int) -> int:
-    """As harness/agent/run.py tells the nodes."""
-    return Channel(10_000_000).slot_ns(50 + 8 * n + 64)
-
-
 def _head(n: int, loss: int, silence: int, rate: int, length: int, recovery: str = "suspended") -> str:
     settle = 200 + 5 * loss * n  # the last messages wait for the last rounds
     return _HEAD.format(
@@ -89,9 +87,9 @@ def _head(n: int, loss: int, silence: int, rate: int, length: int, recovery: str
 
 def stop_ms(n: int, silence: int) -> int:
     """T_stop of the runs, rounded up."""
+    slot = Channel(10_000_000).slot_ns(full_frame_bytes(n, 64))
     options = ToOptions(silence=silence)
-    timing = Timing.of(options.transfer(), n, _slot_ns(n))
-    return -(-ViewTiming.of(options, timing, n, _slot_ns(n)).stop // _MS)
+    return -(-ViewTiming.of(options, Timing.of(options.transfer(), n, slot), n, slot).stop // _MS)
 
 
 def _ms(value: float) -> str:
@@ -248,25 +246,21 @@ def _changes(n: int, loss: int) -> Changes:
 def _until_view(run: Emulated, between_ns: tuple[int, int], whom: set[int], members: set[int]) -> float:
     """Until the last of them has that view, in ms; infinite if that is not before the end."""
     begin, end = between_ns
-    first: dict[int, int] = {}
-    for view in run.events(NoteKind.VIEW):
-        if begin < view.time_ns < end and set(view.peers) == members:
-            first.setdefault(view.node, view.time_ns)
-    return (max(first[node] for node in whom) - begin) / _MS if first.keys() >= whom else math.inf
+    views = run.events(NoteKind.VIEW)
+    return _until_all(whom, (one for one in views if begin < one.time_ns < end and set(one.peers) == members), begin)
 
 
 def _until_delivery(run: Emulated, since_ns: int, whom: set[int]) -> float:
     """Until the last of them has delivered something that was submitted since then, in ms."""
-    submitted = {(one.node, one.incarnation, one.seq): one.time_ns for one in run.events(NoteKind.SUBMITTED)}
-    fresh = {
-        (one.about, one.seq)
-        for one in run.events(NoteKind.SENT)
-        if submitted[one.node, one.incarnation, one.values[0]] > since_ns
-    }
+    fresh = {message for message, at_ns in submitted_ns(run.history).items() if at_ns > since_ns}
+    return _until_all(whom, (one for one in run.events(NoteKind.DELIVERED) if (one.about, one.seq) in fresh), since_ns)
+
+
+def _until_all(whom: set[int], events: Iterable[Event], since_ns: int) -> float:
+    """Until the last of them has noted one of these, in ms; infinite if one of them never does."""
     first: dict[int, int] = {}
-    for one in run.events(NoteKind.DELIVERED):
-        if (one.about, one.seq) in fresh:
-            first.setdefault(one.node, one.time_ns)
+    for event in events:
+        first.setdefault(event.node, event.time_ns)
     return (max(first[node] for node in whom) - since_ns) / _MS if first.keys() >= whom else math.inf
 
 

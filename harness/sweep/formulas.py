@@ -80,9 +80,9 @@ def delay_s(scenario: Scenario) -> float:
     return sum(impair.impairment.delay_ns for impair in scenario.impair if len(impair.on) == 1) / 1e9
 
 
-def down(scenario: Scenario) -> int:
-    """How many nodes are crashed or leave."""
-    return sum(len(fault.node) for fault in scenario.fault if isinstance(fault, Crash | Leave))
+def down(scenario: Scenario) -> list[str]:
+    """The nodes that crash or leave."""
+    return [name for fault in scenario.fault if isinstance(fault, Crash | Leave) for name in fault.node]
 
 
 def st_load(scenario: Scenario) -> Load | None:
@@ -240,9 +240,9 @@ def _false(scenario: Scenario) -> float | None:
     A mean over all n-1 receivers (0.092, 0.372, 0.572 at 1, 5, 10 % for n = 10) is 1/(n-1) below what one node shows.
     """
     chosen, n = scenario.options, scenario.topology.nodes
-    if (chosen.rules, chosen.adj, chosen.neighbours) != ("printed", "ring", 1) or not down(scenario):
+    dead = set(down(scenario))
+    if (chosen.rules, chosen.adj, chosen.neighbours) != ("printed", "ring", 1) or not dead:
         return None
-    dead = {name for fault in scenario.fault if isinstance(fault, Crash | Leave) for name in fault.node}
     named = scenario.workload.senders if isinstance(scenario.workload, Generated) else None
     senders = [name for name in named or scenario.nodes if name not in dead]
     shares = []
@@ -261,7 +261,7 @@ FALSE_SUCCESS_REPAIRED: dict[int, dict[float, float]] = {
 
 @formula("003-false-success-repaired", "simulated", "simulation by rounds", "false_success_share")
 def _false_repaired(scenario: Scenario) -> float | None:
-    if scenario.options.rules != "repaired" or down(scenario) != 1:
+    if scenario.options.rules != "repaired" or len(down(scenario)) != 1:
         return None
     return FALSE_SUCCESS_REPAIRED.get(scenario.topology.nodes, {}).get(round(loss(scenario), 6))
 

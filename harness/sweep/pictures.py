@@ -61,11 +61,13 @@ def _x(figure: Figure, point: Point) -> float:
 
 def _curves(spanned: Spanned, figure: Figure, found: Mapping[tuple[int, str], Any], panel: Any) -> Iterator[Curve]:
     by_series = [(value, _chosen(spanned, figure, panel, value)) for value in _values(spanned, figure.series)]
+    said = {
+        name: [tuple(_formula(spanned, figure, points, FORMULAS[name])) for _, points in by_series]
+        for name in figure.formulas
+    }
+    common = [name for name in figure.formulas if _says_one_thing(said[name])]
     colour = 0
-    common = [
-        one for one in map(FORMULAS.__getitem__, figure.formulas) if _says_one_thing(spanned, figure, by_series, one)
-    ]
-    for series, points in by_series:
+    for number, (series, points) in enumerate(by_series):
         of = "" if figure.series is None else f"{short(figure.series)} = {text_of(series)}"
         for metric in figure.y:
             label = ", ".join(part for part in (metric if len(figure.y) > 1 or not of else "", of) if part)
@@ -76,18 +78,16 @@ def _curves(spanned: Spanned, figure: Figure, found: Mapping[tuple[int, str], An
             ]
             yield Curve(label, "measured", tuple(dots), colour)
             for name in figure.formulas:
-                one = FORMULAS[name]
-                expected = tuple(_formula(spanned, figure, points, one))
-                if one.metric == metric and one not in common and expected:
+                one, expected = FORMULAS[name], said[name][number]
+                if one.metric == metric and name not in common and expected:
                     yield Curve(_label(one, of), one.style, expected, colour)
             colour += 1
-    for one in common:
-        yield Curve(_label(one, ""), one.style, tuple(_formula(spanned, figure, by_series[0][1], one)), COMMON)
+    for name in common:
+        yield Curve(_label(FORMULAS[name], ""), FORMULAS[name].style, said[name][0], COMMON)
 
 
-def _says_one_thing(spanned: Spanned, figure: Figure, by_series: list[tuple[Any, list[Point]]], one: Formula) -> bool:
+def _says_one_thing(said: list[tuple[Dot, ...]]) -> bool:
     """Is a formula the same for several series? Then it is drawn once."""
-    said = [tuple(_formula(spanned, figure, points, one)) for _, points in by_series]
     return len(said) > 1 and said[0] != () and all(each == said[0] for each in said)
 
 

@@ -69,5 +69,5 @@ class Timing:
         """The options' durations, computed where they are 0."""
         slot = slot_ns or DEFAULT_SLOT_NS
         period = options.period_ns or 2 * n * slot
-        between = options.round_ns or 2 * period
-        return cls(period, between, options.kick_ns or 2 * slot, options.answer_ns or between)
+        repetition = options.round_ns or 2 * period
+        return cls(period, repetition, options.kick_ns or 2 * slot, options.answer_ns or repetition)

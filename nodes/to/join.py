@@ -18,7 +18,7 @@ from typing import Any
 
 from nodes.st.recovery import Mode
 from nodes.to.stop import JoinRecord, Stopping
-from nodes.to.views import ViewMode, active, first_incarnation
+from nodes.to.views import ViewMode, active, first_incarnation, with_stopped
 from nodes.wire.note import NoteKind
 from nodes.wire.st import PHASE, RESP, DataBlock
 from nodes.wire.to import JoinBlock, StopBlock, ToData, ToPdu, ToRcv, ToRcvAck, ToRcvPack, ToStopPack, ViewBlock
@@ -391,7 +391,7 @@ class Joining(Stopping):
 
     def _found_without(self, silent: list[int]) -> None:
         """A founder has stopped before the cluster was there. No member is touched: all in this view are founders."""
-        known = tuple([code | 1 if j in silent else code for j, code in enumerate(self.v, 1)])
+        known = with_stopped(self.v, silent)
         if len(active(known)) < self.quorum:
             self._leave("the founding came to nothing")
         else:

@@ -14,7 +14,7 @@ from typing import Any
 
 from nodes.st.recovery import Mode, Round
 from nodes.to.control import Control
-from nodes.to.views import View, ViewMode, active
+from nodes.to.views import View, ViewMode, active, with_stopped
 from nodes.wire.note import NoteKind
 from nodes.wire.st import RESP
 from nodes.wire.to import StopBlock, ToPdu, ToStop, ToStopAck, ToStopPack
@@ -57,16 +57,13 @@ class Stopping(Control):
     def _suspect(self, whom: list[int]) -> None:
         if self.vm in (ViewMode.JOINING, ViewMode.LEFT):
             return
-        view = list(self.v)
-        for j in whom:
-            view[j - 1] |= 1
-        self.v = tuple(view)
+        self.v = with_stopped(self.v, whom)
         self._stop_round(ToStop)
 
     def _take_leave(self) -> None:
         """A farewell is a STOP about myself. If it is lost, T_stop finds out."""
         if self.vm not in (ViewMode.JOINING, ViewMode.LEFT):
-            self.v = (*self.v[: self.index], self.v[self.index] | 1, *self.v[self.me :])
+            self.v = with_stopped(self.v, [self.me])
             self._emit_stop(ToStop, self._report())
             self._fall_silent()
 

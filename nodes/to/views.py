@@ -9,7 +9,7 @@ a restarted process, which remembers nothing, can never use one again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from enum import Enum
 
 REJOIN_BITS = 16
@@ -46,6 +46,11 @@ def printed_merge(mine: Sequence[int], theirs: Sequence[int]) -> View:
 def active(view: Sequence[int]) -> list[int]:
     """The entities that have not stopped."""
     return [j for j, code in enumerate(view, 1) if not code & 1]
+
+
+def with_stopped(view: Sequence[int], whom: Collection[int]) -> View:
+    """The view once these entities have stopped."""
+    return tuple([code | 1 if j in whom else code for j, code in enumerate(view, 1)])
 
 
 def view_number(committed: Sequence[int]) -> int:
