@@ -223,10 +223,19 @@ class _Batch:
         count = len(records)
         claims = frames.pdu_at > 0
         found = cls(
-            read, Rows(count), file, numbers, records + block.origin, frames, claims,
-            np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.uint16), np.zeros(count, dtype=np.int64),
-            np.zeros(count, dtype=np.int64), {},
-        )  # fmt: skip
+            read,
+            Rows(count),
+            file,
+            numbers,
+            records + block.origin,
+            frames,
+            claims,
+            np.zeros(count, dtype=np.int64),
+            np.zeros(count, dtype=np.uint16),
+            np.zeros(count, dtype=np.int64),
+            np.zeros(count, dtype=np.int64),
+            {},
+        )
         found._take_apart(np.flatnonzero(claims))
         if kinds is not None and (found.kind == _NO_PDU).any():
             # What claimed to be of these types was damaged: it is of no type.

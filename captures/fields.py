@@ -191,8 +191,10 @@ def lay_out(read: Reader, row: PduType, rows: Offsets, start: Offsets, end: Offs
             if not inside.all():
                 # From here on a misfit lies in the zeroes in front of the block, where nothing has any elements.
                 fits &= inside
-                here, count, following, end = (np.where(fits, true, safe) for true, safe in
-                                               ((here, 0), (count, 0), (following, 0), (end, shape.least)))  # fmt: skip
+                here, count, following, end = (
+                    np.where(fits, true, safe)
+                    for true, safe in ((here, 0), (count, 0), (following, 0), (end, shape.least))
+                )
             places[field.name] = place = Place(rows, here, 0, count, kind)
             if isinstance(kind, Members):
                 above = _top_bits(read, here, count)

@@ -73,9 +73,15 @@ def draw(picture: Picture) -> dict[str, bytes]:
     from matplotlib.figure import Figure
 
     settings = {
-        "svg.hashsalt": picture.name, "svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": 9,
-        "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "path.simplify": True,
-    }  # fmt: skip
+        "svg.hashsalt": picture.name,
+        "svg.fonttype": "none",
+        "font.family": "DejaVu Sans",
+        "font.size": 9,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "legend.frameon": False,
+        "path.simplify": True,
+    }
     with rc_context(settings):
         figure = Figure(figsize=(4.4 * len(picture.panels) + 3.2, 4.4), layout="constrained")
         axes = figure.subplots(1, len(picture.panels), sharey=True, squeeze=False)[0]
@@ -105,9 +111,18 @@ def _panel(axes: Any, picture: Picture, panel: Panel) -> None:
                 [(dot.y if dot.high is None else dot.high) - dot.y for dot in curve.dots],
             ]
             axes.errorbar(
-                xs, ys, yerr=bars, label=curve.label, color=colour, marker=_MARKERS[curve.colour % len(_MARKERS)],
-                markersize=4, linewidth=1.4, capsize=2.5, elinewidth=1, zorder=3,
-            )  # fmt: skip
+                xs,
+                ys,
+                yerr=bars,
+                label=curve.label,
+                color=colour,
+                marker=_MARKERS[curve.colour % len(_MARKERS)],
+                markersize=4,
+                linewidth=1.4,
+                capsize=2.5,
+                elinewidth=1,
+                zorder=3,
+            )
         else:
             axes.plot(xs, ys, label=curve.label, color=colour, linestyle=_DASHES[curve.style], linewidth=1.3)
             known = [(dot.x, dot.low, dot.high) for dot in curve.dots if dot.low is not None and dot.high is not None]

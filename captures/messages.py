@@ -69,9 +69,12 @@ def _cluster(title: str) -> tuple[tuple[str, ...], Names]:
         carries = lengths(table, dst) > 0
         src = ints(table, "src")
         own = np.array(
-            [vector[node - 1] >> 1 if vector and 0 < node <= len(vector) else 0
-             for vector, node in zip(table[view].to_pylist(), src.tolist(), strict=True)], np.int64,
-        )  # fmt: skip
+            [
+                vector[node - 1] >> 1 if vector and 0 < node <= len(vector) else 0
+                for vector, node in zip(table[view].to_pylist(), src.tolist(), strict=True)
+            ],
+            np.int64,
+        )
         return np.where(carries, src, 0), np.where(carries, own << 32 | ints(table, seq), 0)
 
     return (seq, dst, view), names

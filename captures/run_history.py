@@ -88,9 +88,13 @@ def load_history(
     streams = [found for path in files for found in _segments(path, nodes)] if segments else []
     streams.sort(key=lambda one: one.time_ns)
     return History(
-        tuple(sorted(nodes)), ordered, tuple(map(str, holes)), tuple(transmissions), dict(settings or {}),
+        tuple(sorted(nodes)),
+        ordered,
+        tuple(map(str, holes)),
+        tuple(transmissions),
+        dict(settings or {}),
         tuple(streams),
-    )  # fmt: skip
+    )
 
 
 def _same(one: Event, other: Event) -> bool:
@@ -116,10 +120,21 @@ def _events(table: Table, name: str) -> tuple[list[int], Ints, list[Event]]:
     kinds = [_KINDS[kind] for kind in table["kind"].to_pylist()]
     texts = [text or "" for text in table["text"].to_pylist()]
     found = map(
-        Event, plain["time_ns"], plain["src"], kinds, plain["about"], plain["seq"], _tuples(table, "peers"),
-        _tuples(table, "values"), texts, plain["incarnation"], plain["number"], plain["local_ns"],
-        itertools.repeat(name), plain["frame"],
-    )  # fmt: skip
+        Event,
+        plain["time_ns"],
+        plain["src"],
+        kinds,
+        plain["about"],
+        plain["seq"],
+        _tuples(table, "peers"),
+        _tuples(table, "values"),
+        texts,
+        plain["incarnation"],
+        plain["number"],
+        plain["local_ns"],
+        itertools.repeat(name),
+        plain["frame"],
+    )
     return keys.tolist(), np.concatenate(forward), list(found)
 
 
@@ -181,9 +196,23 @@ def _transmissions(path: Path) -> Iterator[Transmission]:
         ):
             vector, digest, own = rest
             yield Transmission(
-                time_ns, at, direction or "", src, title, length, name, frame, origin, number, count, vector,
-                carried, to is not None and to[0] == _MULTICAST, digest, own,
-            )  # fmt: skip
+                time_ns,
+                at,
+                direction or "",
+                src,
+                title,
+                length,
+                name,
+                frame,
+                origin,
+                number,
+                count,
+                vector,
+                carried,
+                to is not None and to[0] == _MULTICAST,
+                digest,
+                own,
+            )
 
 
 def _segments(path: Path, nodes: Sequence[int]) -> Iterator[Segment]:

@@ -40,7 +40,7 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
-)  # fmt: skip
+)
 
 from captures.columns import AUDIT, audit, audit_table, read_frames, schema_of
 from captures.pcap import MISPLACED, Audit
@@ -51,13 +51,23 @@ SPLIT_BYTES = 256 << 20
 TASKS = 32  # as many as there should be, if that makes them neither tiny nor huge
 TASK_BYTES = (1 << 20, 64 << 20)
 PDUS_BY_TYPE = [
-    ("file", pa.string()), ("type", pa.string()), ("direction", pa.string()), ("error", pa.string()),
-    ("frames", pa.int64()), ("bytes", pa.int64()),
-]  # fmt: skip
+    ("file", pa.string()),
+    ("type", pa.string()),
+    ("direction", pa.string()),
+    ("error", pa.string()),
+    ("frames", pa.int64()),
+    ("bytes", pa.int64()),
+]
 _SIMPLE: dict[Any, DataType] = {
-    pa.bool_(): BooleanType(), pa.int8(): ByteType(), pa.int16(): ShortType(), pa.int32(): IntegerType(),
-    pa.int64(): LongType(), pa.uint64(): LongType(), pa.string(): StringType(), pa.binary(): BinaryType(),
-}  # fmt: skip
+    pa.bool_(): BooleanType(),
+    pa.int8(): ByteType(),
+    pa.int16(): ShortType(),
+    pa.int32(): IntegerType(),
+    pa.int64(): LongType(),
+    pa.uint64(): LongType(),
+    pa.string(): StringType(),
+    pa.binary(): BinaryType(),
+}
 
 
 @dataclass(frozen=True)

@@ -62,9 +62,13 @@ def _scenario_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="another seed than the scenario's")
     parser.add_argument("--engine", choices=("virtual", "live"), help="another engine than the scenario's")
     parser.add_argument(
-        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE",
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
         help="change a value of the scenario, e.g. topology.nodes=7 or impair.0.loss=5%% (repeatable)",
-    )  # fmt: skip
+    )
 
 
 def _positive(text: str) -> float:
@@ -80,9 +84,12 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DIR", help="the run directory (default: a new one in runs/)")
     parser.add_argument("--memory", type=int, default=2048, metavar="MB", help="of the guest (default: 2048)")
     parser.add_argument(
-        "--stall", type=_positive, default=120.0, metavar="SECONDS",
+        "--stall",
+        type=_positive,
+        default=120.0,
+        metavar="SECONDS",
         help="give up when the guest's clock stands still for so long of your time (default: 120)",
-    )  # fmt: skip
+    )
     _json(parser)
 
 
@@ -107,14 +114,19 @@ def _sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sweep", metavar="SWEEP", help="a sweep file")
     parser.add_argument("--master", metavar="URL", help="a Spark cluster (default: this machine, one guest per core)")
     parser.add_argument(
-        "--out", metavar="DIR",
+        "--out",
+        metavar="DIR",
         help="where the tables and figures go, a directory or hdfs://... (default: build/sweeps/NAME)",
-    )  # fmt: skip
+    )
     parser.add_argument("--quick", action="store_true", help="the small variant that the file describes in [quick]")
     parser.add_argument(
-        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE",
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
         help="change a value of the sweep file, e.g. seeds=3 or set.workload.rounds=10 (repeatable)",
-    )  # fmt: skip
+    )
     parser.add_argument("--jobs", type=int, metavar="N", help="guests at a time (default: one per core)")
     parser.add_argument("--compare", metavar="OLD", help="tell what moved against an earlier sweep")
     _json(parser)
@@ -122,10 +134,12 @@ def _sweep(parser: argparse.ArgumentParser) -> None:
 
 def _list(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "what", nargs="?", default="scenarios",
+        "what",
+        nargs="?",
+        default="scenarios",
         choices=("scenarios", "protocols", "topologies", "faults", "properties", "metrics", "pdus", "keys"),
         help="of which the list is (default: scenarios)",
-    )  # fmt: skip
+    )
     parser.add_argument("--lua", metavar="FILE", help="write a dissector of all PDUs for Wireshark and tshark")
     _json(parser)
 
@@ -166,36 +180,105 @@ def _clean(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("run", "run a scenario and judge it", "harness.runner:run_command", _run,
-            "  tutti run raw/quiet\n  tutti run my.toml --seed 3 --out here --set topology.nodes=7"),
-    Command("check", "judge a run again, from its captures alone", "harness.check:check_command", _check,
-            "  tutti check runs/raw-quiet-s1"),
-    Command("show", "open or print the report of a run", "harness.report:show_command", _show,
-            "  tutti show runs/raw-quiet-s1\n  tutti show --text runs/raw-quiet-s1"),
-    Command("diff", "the first frame at which two runs part", "harness.diff:diff_command", _diff,
-            "  tutti diff runs/raw-quiet-s1 runs/raw-quiet-s1-2"),
-    Command("sweep", "scenario x parameters x seeds on Spark", "harness.sweep:sweep_command", _sweep,
-            "  tutti sweep loss.toml\n  tutti sweep loss.toml --master spark://host:7077"),
-    Command("list", "what there is: scenarios, protocols, faults, ...", "harness.commands.list:list_command", _list,
-            "  tutti list\n  tutti list faults\n  tutti list pdus --json"),
-    Command("validate", "check scenarios without running them", "harness.commands.validate:validate_command", _validate,
-            "  tutti validate my.toml\n  tutti validate my.toml --set topology.nodes=9 --resolved"),
-    Command("doctor", "what works on this machine, and what mends the rest", "harness.doctor:doctor_command", _json,
-            "  tutti doctor"),
-    Command("bench", "measure the testbed and the protocols", "harness.bench:bench_command", _bench,
-            "  tutti bench\n  tutti bench st"),
-    Command("test", "run tutti's own tests", "harness.commands.test:test_command", _test,
-            "  tutti test\n  tutti test -k scenario"),
-    Command("golden", "repeat the golden captures and compare", "harness.commands.golden:golden_command", _golden,
-            "  tutti golden\n  tutti golden --renew raw-chosen"),
-    Command("clean", "remove runs and caches that are no longer used", "harness.commands.clean:clean_command", _clean,
-            "  tutti clean --dry-run"),
-    Command("python", "Python with Scapy, Spark and tutti's own packages", "harness.commands.python:python_command",
-            _python, "  tutti python\n  tutti python my-analysis.py runs/st-loss-s1"),
-    Command("completion", "print a script that completes words in your shell",
-            "harness.commands.completion:completion_command", _completion,
-            '  eval "$(tutti completion bash)"   # also: zsh; in ~/.bashrc for always'),
-)  # fmt: skip
+    Command(
+        "run",
+        "run a scenario and judge it",
+        "harness.runner:run_command",
+        _run,
+        "  tutti run raw/quiet\n  tutti run my.toml --seed 3 --out here --set topology.nodes=7",
+    ),
+    Command(
+        "check",
+        "judge a run again, from its captures alone",
+        "harness.check:check_command",
+        _check,
+        "  tutti check runs/raw-quiet-s1",
+    ),
+    Command(
+        "show",
+        "open or print the report of a run",
+        "harness.report:show_command",
+        _show,
+        "  tutti show runs/raw-quiet-s1\n  tutti show --text runs/raw-quiet-s1",
+    ),
+    Command(
+        "diff",
+        "the first frame at which two runs part",
+        "harness.diff:diff_command",
+        _diff,
+        "  tutti diff runs/raw-quiet-s1 runs/raw-quiet-s1-2",
+    ),
+    Command(
+        "sweep",
+        "scenario x parameters x seeds on Spark",
+        "harness.sweep:sweep_command",
+        _sweep,
+        "  tutti sweep loss.toml\n  tutti sweep loss.toml --master spark://host:7077",
+    ),
+    Command(
+        "list",
+        "what there is: scenarios, protocols, faults, ...",
+        "harness.commands.list:list_command",
+        _list,
+        "  tutti list\n  tutti list faults\n  tutti list pdus --json",
+    ),
+    Command(
+        "validate",
+        "check scenarios without running them",
+        "harness.commands.validate:validate_command",
+        _validate,
+        "  tutti validate my.toml\n  tutti validate my.toml --set topology.nodes=9 --resolved",
+    ),
+    Command(
+        "doctor",
+        "what works on this machine, and what mends the rest",
+        "harness.doctor:doctor_command",
+        _json,
+        "  tutti doctor",
+    ),
+    Command(
+        "bench",
+        "measure the testbed and the protocols",
+        "harness.bench:bench_command",
+        _bench,
+        "  tutti bench\n  tutti bench st",
+    ),
+    Command(
+        "test",
+        "run tutti's own tests",
+        "harness.commands.test:test_command",
+        _test,
+        "  tutti test\n  tutti test -k scenario",
+    ),
+    Command(
+        "golden",
+        "repeat the golden captures and compare",
+        "harness.commands.golden:golden_command",
+        _golden,
+        "  tutti golden\n  tutti golden --renew raw-chosen",
+    ),
+    Command(
+        "clean",
+        "remove runs and caches that are no longer used",
+        "harness.commands.clean:clean_command",
+        _clean,
+        "  tutti clean --dry-run",
+    ),
+    Command(
+        "python",
+        "Python with Scapy, Spark and tutti's own packages",
+        "harness.commands.python:python_command",
+        _python,
+        "  tutti python\n  tutti python my-analysis.py runs/st-loss-s1",
+    ),
+    Command(
+        "completion",
+        "print a script that completes words in your shell",
+        "harness.commands.completion:completion_command",
+        _completion,
+        '  eval "$(tutti completion bash)"   # also: zsh; in ~/.bashrc for always',
+    ),
+)
 
 
 PASS_ON = ("test", "python")  # commands that hand their arguments to another program
@@ -204,16 +287,20 @@ PASS_ON = ("test", "python")  # commands that hand their arguments to another pr
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
     top = Parser(
-        prog="tutti", description="A testbed for group-communication protocols on real networks in virtual time.",
-        epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+        prog="tutti",
+        description="A testbed for group-communication protocols on real networks in virtual time.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         sub = commands.add_parser(
-            command.name, help=command.help, description=command.help[0].upper() + command.help[1:] + ".",
+            command.name,
+            help=command.help,
+            description=command.help[0].upper() + command.help[1:] + ".",
             epilog=f"examples:\n{command.examples}" if command.examples else None,
             formatter_class=argparse.RawDescriptionHelpFormatter,
-        )  # fmt: skip
+        )
         command.arguments(sub)
         sub.set_defaults(command=command)
     return top

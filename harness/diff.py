@@ -62,9 +62,14 @@ def records(path: Path) -> Iterator[Record]:
     for block in blocks(path, Audit(path.name)):
         frames = unwrap(block.data, block.records, block.order, block.link_type)
         for index, (place, time_ns, length, pdu_at) in enumerate(
-            zip(block.records.tolist(), frames.time_ns.tolist(), frames.captured.tolist(), frames.pdu_at.tolist(),
-                strict=True)
-        ):  # fmt: skip
+            zip(
+                block.records.tolist(),
+                frames.time_ns.tolist(),
+                frames.captured.tolist(),
+                frames.pdu_at.tolist(),
+                strict=True,
+            )
+        ):
             begin = place + RECORD_HEADER
             data = block.data[begin : begin + length].tobytes()
             yield Record(block.first_frame + index, time_ns, data, max(0, pdu_at - begin))
@@ -168,8 +173,11 @@ def diff_command(arguments: argparse.Namespace) -> int:
     shown = None
     if found is not None:
         shown = {
-            "capture": found.capture, "frame": found.frame, "time_ns": found.time_ns,
-            "left": dissect(found.left), "right": dissect(found.right),
-        }  # fmt: skip
+            "capture": found.capture,
+            "frame": found.frame,
+            "time_ns": found.time_ns,
+            "left": dissect(found.left),
+            "right": dissect(found.right),
+        }
     print(json.dumps({"equal": found is None, "parting": shown}, indent=1, sort_keys=True, ensure_ascii=False))
     return EQUAL if found is None else DIFFERENT

@@ -60,9 +60,7 @@ def fresh(scenario: Scenario, out: str | None) -> RunDir:
 
 def run_command(arguments: argparse.Namespace) -> int:
     """`tutti run SCENARIO`."""
-    scenario = load(
-        find(arguments.scenario), settings=arguments.settings, seed=arguments.seed, engine=arguments.engine
-    )  # fmt: skip
+    scenario = load(find(arguments.scenario), settings=arguments.settings, seed=arguments.seed, engine=arguments.engine)
     where = fresh(scenario, arguments.out)
     line = ProgressLine(scenario.name)
     begin = time.monotonic()

@@ -233,7 +233,18 @@ class World:
         node.notes += 1
         self._events.append(
             Event(
-                self.now, number, log.kind, log.about, log.seq, log.peers, log.values, log.text,
-                node.incarnation, node.notes, node.clock(self.now), "memory", len(self._events) + 1,
+                self.now,
+                number,
+                log.kind,
+                log.about,
+                log.seq,
+                log.peers,
+                log.values,
+                log.text,
+                node.incarnation,
+                node.notes,
+                node.clock(self.now),
+                "memory",
+                len(self._events) + 1,
             )
-        )  # fmt: skip
+        )

@@ -27,9 +27,7 @@ class Clock:
     def true(self, local_ns: int) -> int:
         """The first true time at which the clock shows at least this."""
         # Without the floor: local = true (1 + d) + offset - since d
-        guess = (
-            (local_ns - self.offset_ns) * _BILLION + self.since_ns * self.drift_ppb
-        ) // (_BILLION + self.drift_ppb)  # fmt: skip
+        guess = ((local_ns - self.offset_ns) * _BILLION + self.since_ns * self.drift_ppb) // (_BILLION + self.drift_ppb)
         while self.local(guess) < local_ns:
             guess += 1
         while self.local(guess - 1) >= local_ns:

@@ -21,9 +21,15 @@ _FRAME_MAX = 65_536
 _SLOTS = 32
 # What a network may answer when it does not take a frame: the frame is lost there, like any other.
 _LOST = {
-    errno.ENOBUFS, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL, errno.EAGAIN,
-    errno.ECONNREFUSED, errno.EMSGSIZE,
-}  # fmt: skip
+    errno.ENOBUFS,
+    errno.ENETDOWN,
+    errno.ENETUNREACH,
+    errno.EHOSTUNREACH,
+    errno.EADDRNOTAVAIL,
+    errno.EAGAIN,
+    errno.ECONNREFUSED,
+    errno.EMSGSIZE,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +127,12 @@ def _udp(where: Attachment) -> Link:
 
 def _socket_address(address: str) -> bytes:
     """struct sockaddr_in6."""
-    return struct.pack("@H", socket.AF_INET6) + struct.pack("!HI", UDP_PORT, 0) + socket.inet_pton(
-        socket.AF_INET6, address
-    ) + struct.pack("@I", 0)  # fmt: skip
+    return (
+        struct.pack("@H", socket.AF_INET6)
+        + struct.pack("!HI", UDP_PORT, 0)
+        + socket.inet_pton(socket.AF_INET6, address)
+        + struct.pack("@I", 0)
+    )
 
 
 def _send_all(slots: Slots, descriptor: int, frames: Sequence[bytes], names: Sequence[bytes] | None) -> int:

@@ -41,14 +41,20 @@ class Program:
         self.deadline: int | None = 0  # the first input is a wake, at once
         prctl = ctypes.CDLL(None).prctl
         self._process = subprocess.Popen(
-            [options.program, *options.arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+            [options.program, *options.arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
             env={
-                **os.environ, "TUTTI_ME": str(setting.me), "TUTTI_MEMBERS": _numbers(setting.members),
-                "TUTTI_SEED": str(setting.seed), "TUTTI_INCARNATION": str(setting.incarnation),
+                **os.environ,
+                "TUTTI_ME": str(setting.me),
+                "TUTTI_MEMBERS": _numbers(setting.members),
+                "TUTTI_SEED": str(setting.seed),
+                "TUTTI_INCARNATION": str(setting.incarnation),
                 "TUTTI_SLOT_NS": str(setting.slot_ns),
             },
             preexec_fn=lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0),  # a crash of the node is its own
-        )  # fmt: skip
+        )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._to, self._from = self._process.stdin, self._process.stdout
         self._rest = b""
@@ -115,9 +121,12 @@ class Program:
                 if len(payload) > _DATA_MAX:
                     raise ValueError(f"a PDU carries at most {_DATA_MAX} bytes")
                 pdu = OwnPdu(
-                    src=self._me, kind=_number(kind, 8), origin=_number(origin, 16), seq=_number(seq, 64),
+                    src=self._me,
+                    kind=_number(kind, 8),
+                    origin=_number(origin, 16),
+                    seq=_number(seq, 64),
                     payload=payload,
-                )  # fmt: skip
+                )
                 return [Send(pdu, None if to == "all" else tuple(_number(one, 16) for one in to.split(",")))]
             case ["note", kind, *rest]:
                 return [_log(kind, " ".join(rest))]

@@ -183,10 +183,19 @@ class Shell:
         self._flush_pdus()
         self._noted += 1
         note = Note(
-            src=self._me, kind=log.kind, incarnation=self._incarnation, number=self._noted, local_ns=local,
-            about=log.about, seq=log.seq, npeers=len(log.peers), nvalues=len(log.values),
-            peers=log.peers, values=log.values, text=log.text.encode(),
-        )  # fmt: skip
+            src=self._me,
+            kind=log.kind,
+            incarnation=self._incarnation,
+            number=self._noted,
+            local_ns=local,
+            about=log.about,
+            seq=log.seq,
+            npeers=len(log.peers),
+            nvalues=len(log.values),
+            peers=log.peers,
+            values=log.values,
+            text=log.text.encode(),
+        )
         self._notes.append(encode(note))
 
     def _flush(self) -> None:

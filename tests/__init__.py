@@ -1,1 +1,1 @@
-"""The tests, by cost: unit and in-memory ones here, then wire, spark, guest (boots the private kernel), browser."""
+"""The tests, in rooms by what they need; each room says what in its first line. Helpers are in `helpers`."""

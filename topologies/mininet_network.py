@@ -132,9 +132,15 @@ class Cable(Link):  # type: ignore[misc]
 
     @classmethod
     def makeIntfPair(
-        cls, intfname1: str, intfname2: str, addr1: Any = None, addr2: Any = None, node1: Any = None, node2: Any = None,
+        cls,
+        intfname1: str,
+        intfname2: str,
+        addr1: Any = None,
+        addr2: Any = None,
+        node1: Any = None,
+        node2: Any = None,
         deleteIntfs: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         ends = [
             {"ifname": intfname1, "address": addr1, "net_ns_fd": node1.namespace},
             {"ifname": intfname2, "address": addr2, "net_ns_fd": node2.namespace},
@@ -161,9 +167,13 @@ class _Topology(Topo):  # type: ignore[misc]
             self.addSwitch(name, inNamespace=True)  # no control interface
         for link in plan.links:
             self.addLink(
-                link.a.node, link.b.node, intfName1=link.a.interface, intfName2=link.b.interface,
-                addr1=link.a.mac, addr2=link.b.mac,
-            )  # fmt: skip
+                link.a.node,
+                link.b.node,
+                intfName1=link.a.interface,
+                intfName2=link.b.interface,
+                addr1=link.a.mac,
+                addr2=link.b.mac,
+            )
 
 
 def _fill_in_checksums(interface: str) -> None:
@@ -254,9 +264,13 @@ class Network:
         self.index = self.interfaces(self.plan.switches[0]) if self.plan.switches else {}
         for switch in self.plan.switches:
             self.netlink.link(
-                "add", kind="bridge", ifname=switch, br_stp_state=0, br_mcast_snooping=int(self.plan.snooping),
+                "add",
+                kind="bridge",
+                ifname=switch,
+                br_stp_state=0,
+                br_mcast_snooping=int(self.plan.snooping),
                 br_mcast_querier=int(self.plan.snooping),
-            )  # fmt: skip
+            )
             self.index[switch] = self.netlink.link_lookup(ifname=switch)[0]
             for end in self.plan.interfaces(switch):
                 self.netlink.link("set", index=self.index[end.interface], master=self.index[switch], state="up")
@@ -281,9 +295,13 @@ class Network:
                     "set", index=port, mode=1, learning=0, unicast_flood=1, mcast_flood=1, bcast_flood=1
                 )
                 self.netlink.tc(
-                    "add-filter", "matchall", port, parent=0xFFFFFFF2, prio=1,
+                    "add-filter",
+                    "matchall",
+                    port,
+                    parent=0xFFFFFFF2,
+                    prio=1,
                     action={"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": channel},
-                )  # fmt: skip
+                )
 
     def _start_node(self, name: str) -> None:
         node = self.node(name)
@@ -294,9 +312,13 @@ class Network:
                 if self.plan.ipv6:
                     conf = f"/proc/sys/net/ipv6/conf/{end.interface}/"
                     for key, value in {
-                        "accept_dad": "0", "dad_transmits": "0", "accept_ra": "0", "router_solicitations": "0",
-                        "addr_gen_mode": "1", "disable_ipv6": "0",
-                    }.items():  # fmt: skip
+                        "accept_dad": "0",
+                        "dad_transmits": "0",
+                        "accept_ra": "0",
+                        "router_solicitations": "0",
+                        "addr_gen_mode": "1",
+                        "disable_ipv6": "0",
+                    }.items():
                         _write(conf + key, value)
                 else:
                     _write(f"/proc/sys/net/ipv6/conf/{end.interface}/disable_ipv6", "1")
@@ -312,9 +334,12 @@ class Network:
                     )
         for neighbour in self.plan.neighbours.get(name, ()):
             netlink.neigh(
-                "replace", ifindex=index[neighbour.interface], dst=neighbour.address, lladdr=neighbour.mac,
+                "replace",
+                ifindex=index[neighbour.interface],
+                dst=neighbour.address,
+                lladdr=neighbour.mac,
                 state=NETLINK_PERMANENT,
-            )  # fmt: skip
+            )
         for route in self.plan.routes.get(name, ()):
             if route.via is not None:
                 netlink.route("add", dst=route.prefix, gateway=route.via, oif=index[route.interface])

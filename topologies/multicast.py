@@ -28,9 +28,11 @@ def forward(interfaces: Mapping[str, int], entries: Iterable[Forward]) -> socket
         for name in entry.outgoing:
             outgoing |= 1 << mif[name]
         value = (
-            _address(entry.source) + _address(entry.group) + struct.pack("@Hxx", mif[entry.incoming])
+            _address(entry.source)
+            + _address(entry.group)
+            + struct.pack("@Hxx", mif[entry.incoming])
             + struct.pack("@8I", outgoing, 0, 0, 0, 0, 0, 0, 0)
-        )  # fmt: skip
+        )
         control.setsockopt(socket.IPPROTO_IPV6, _MRT6_ADD_MFC, value)
     return control
 

@@ -95,9 +95,14 @@ def _parameters(kwarg: dict[str, Any]) -> dict[str, Any]:
         if rate >= _U32_MAX:
             attributes.append(("TCA_NETEM_RATE64", rate))
     return {
-        "latency": 0, "limit": settings.limit, "loss": settings.loss, "gap": settings.gap,
-        "duplicate": settings.duplicate, "jitter": 0, "attrs": attributes,
-    }  # fmt: skip
+        "latency": 0,
+        "limit": settings.limit,
+        "loss": settings.loss,
+        "gap": settings.gap,
+        "duplicate": settings.duplicate,
+        "jitter": 0,
+        "attrs": attributes,
+    }
 
 
 sched_netem.options = _Options
@@ -221,6 +226,13 @@ def add_source_filter(
 ) -> None:
     """Do `action` with packets that match the keys (and have the mark)."""
     netlink.tc(
-        "add-filter", "u32", interface, parent=parent, prio=priority, protocol=_ETH_P_ALL, keys=list(keys),
-        action=action, mark=mark,
-    )  # fmt: skip
+        "add-filter",
+        "u32",
+        interface,
+        parent=parent,
+        prio=priority,
+        protocol=_ETH_P_ALL,
+        keys=list(keys),
+        action=action,
+        mark=mark,
+    )

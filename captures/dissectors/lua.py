@@ -27,8 +27,12 @@ def lua_source() -> str:
     """The whole dissector."""
     rows = "\n".join(_row(row) for row in all_pdu_types())
     constants = {
-        "ETHERTYPE": ETHERTYPE, "UDP_PORT": UDP_PORT, "MAGIC": MAGIC, "VERSION": VERSION, "MODULUS": CHECK_MODULUS,
-    }  # fmt: skip
+        "ETHERTYPE": ETHERTYPE,
+        "UDP_PORT": UDP_PORT,
+        "MAGIC": MAGIC,
+        "VERSION": VERSION,
+        "MODULUS": CHECK_MODULUS,
+    }
     head = "\n".join(f"local {name} = {value}" for name, value in constants.items())
     return f"-- Made from the wire table; do not edit.\n{head}\nlocal ROWS = {{\n{rows}\n}}\n\n{_ENGINE.read_text()}"
 

@@ -319,11 +319,13 @@ def _scapy_field(row: PduType, field: TableField) -> Field:
 
 def _make(row: PduType) -> type[Packet]:
     header = [
-        BitField("proto", int(row.proto), 4) if field.name == "proto"
-        else ByteField("type", row.number) if field.name == "type"
+        BitField("proto", int(row.proto), 4)
+        if field.name == "proto"
+        else ByteField("type", row.number)
+        if field.name == "type"
         else field.copy()
         for field in TuttiPdu.fields_desc
-    ]  # fmt: skip
+    ]
     own = [_scapy_field(row, field) for field in row.fields if field.name != "payload"]
     space = {
         "name": row.name,

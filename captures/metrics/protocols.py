@@ -114,10 +114,14 @@ def _of_fig_4(name: str, meaning: str, value: Callable[[delta.Point], float]) ->
 
 
 _of_fig_4("cb_full_share", "rate_MAX: messages that came with MAX_CB entries for their receiver", lambda p: p.rate_max)
-_of_fig_4("unnecessary_wait_share", "rate_wait: messages that waited although all before them were there or expired",
-          lambda p: p.rate_wait)  # fmt: skip
-_of_fig_4("unnecessary_wait_per_delta", "rate_w_time: mean unnecessary wait of all messages, in Δ",
-          lambda p: p.rate_w_time)  # fmt: skip
+_of_fig_4(
+    "unnecessary_wait_share",
+    "rate_wait: messages that waited although all before them were there or expired",
+    lambda p: p.rate_wait,
+)
+_of_fig_4(
+    "unnecessary_wait_per_delta", "rate_w_time: mean unnecessary wait of all messages, in Δ", lambda p: p.rate_w_time
+)
 _of_fig_4("cb_entries", "entries of CB per message", lambda p: p.tag_entries)
 
 

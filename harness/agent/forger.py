@@ -49,12 +49,13 @@ def forgeries(faults: Sequence[AnyFault], host: str, t0_ns: int) -> list[_Forger
     """What a host has to do."""
     return [
         _Forgery(
-            one, f"forge from {host} {_words(one)}".strip(),
+            one,
+            f"forge from {host} {_words(one)}".strip(),
             times=[t0_ns + one.at_ns + turn * one.every_ns for turn in range(one.count)],
         )
         for one in faults
         if isinstance(one, Forge) and one.from_ == host
-    ]  # fmt: skip
+    ]
 
 
 def _words(fault: Forge) -> str:

@@ -33,9 +33,12 @@ def _load() -> Any:
     lib.pcap_geterr.restype = ctypes.c_char_p
     lib.pcap_statustostr.restype = ctypes.c_char_p
     for name in (
-        "pcap_set_snaplen", "pcap_set_timeout", "pcap_set_buffer_size", "pcap_set_tstamp_precision",
+        "pcap_set_snaplen",
+        "pcap_set_timeout",
+        "pcap_set_buffer_size",
+        "pcap_set_tstamp_precision",
         "pcap_set_datalink",
-    ):  # fmt: skip
+    ):
         getattr(lib, name).argtypes = (ctypes.c_void_p, ctypes.c_int)
     for name in (
         "pcap_activate",

@@ -18,13 +18,28 @@ class HarnessNotes:
         self._loopback = Loopback()
 
     def send(
-        self, kind: NoteKind, *, peers: tuple[int, ...] = (), values: tuple[int, ...] = (), text: str = "",
+        self,
+        kind: NoteKind,
+        *,
+        peers: tuple[int, ...] = (),
+        values: tuple[int, ...] = (),
+        text: str = "",
         loopback: Loopback | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Note it, on another namespace's loopback if one is given."""
         self._number += 1
         note = Note(
-            src=0, kind=kind, incarnation=self._incarnation, number=self._number, local_ns=time.time_ns(),
-            about=0, seq=0, npeers=len(peers), nvalues=len(values), peers=peers, values=values, text=text.encode(),
-        )  # fmt: skip
+            src=0,
+            kind=kind,
+            incarnation=self._incarnation,
+            number=self._number,
+            local_ns=time.time_ns(),
+            about=0,
+            seq=0,
+            npeers=len(peers),
+            nvalues=len(values),
+            peers=peers,
+            values=values,
+            text=text.encode(),
+        )
         (loopback or self._loopback).send([encode(note)])

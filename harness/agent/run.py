@@ -200,20 +200,27 @@ class _Run:
         slot = 0
         if plan.channel is not None:
             slot = plan.channel.slot_ns(full_frame_bytes(len(members), payload))
-        read_delay, buffer = self.readers.get(
-            node, (scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes)
-        )  # fmt: skip
+        read_delay, buffer = self.readers.get(node, (scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes))
         setting = Setting(
-            me=number, members=members, seed=seed_for(scenario.seed, "machine", node),
-            incarnation=next_incarnation(state_file), slot_ns=max(slot, read_delay),
-            buffer_pdus=scenario.node.buffer_pdus, hops={other: plan.hops(number, other) for other in members},
-        )  # fmt: skip
+            me=number,
+            members=members,
+            seed=seed_for(scenario.seed, "machine", node),
+            incarnation=next_incarnation(state_file),
+            slot_ns=max(slot, read_delay),
+            buffer_pdus=scenario.node.buffer_pdus,
+            hops={other: plan.hops(number, other) for other in members},
+        )
         submissions = [Submission(self.t0 + one.at_ns, one.number, one.to, one.data) for one in self.schedule[node]]
         return NodeConfig(
-            spec=self.spec, options=scenario.options, setting=setting,
-            attachment=self._attachment(node, self.spec.transport, buffer), schedule=submissions,
-            clock=self.clocks[node], state_file=state_file, read_delay_ns=read_delay,
-        )  # fmt: skip
+            spec=self.spec,
+            options=scenario.options,
+            setting=setting,
+            attachment=self._attachment(node, self.spec.transport, buffer),
+            schedule=submissions,
+            clock=self.clocks[node],
+            state_file=state_file,
+            read_delay_ns=read_delay,
+        )
 
     def _attachment(self, host: str, transport: str, buffer_bytes: int | None = None) -> Attachment:
         plan, members = self.plan, self.scenario.nodes
@@ -221,11 +228,14 @@ class _Run:
         if transport != "tcp":  # what runs everywhere takes what there is
             transport = "udp" if plan.ipv6 else "channel"
         return Attachment(
-            transport=transport, interface=end.interface, mac=end.mac,
+            transport=transport,
+            interface=end.interface,
+            mac=end.mac,
             addresses={int(other[1:]): plan.address(other) for other in members} if plan.ipv6 else {},
-            group=plan.group, buffer_bytes=buffer_bytes or _RECEIVE_BUFFER_BYTES,
+            group=plan.group,
+            buffer_bytes=buffer_bytes or _RECEIVE_BUFFER_BYTES,
             hop_limit=plan.max_hops + 1 if plan.ipv6 else 1,
-        )  # fmt: skip
+        )
 
     # the timeline
 

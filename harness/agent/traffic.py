@@ -103,9 +103,14 @@ class Traffic:
             self._network.index[device] = index
             assert place.source_mac is not None
             add_source_filter(
-                netlink, self._network.index[place.interface], EGRESS, _PAIRS, mac_keys(place.source_mac),
-                _redirect_to(index), MARK if place.interface in self._injected else 0,
-            )  # fmt: skip
+                netlink,
+                self._network.index[place.interface],
+                EGRESS,
+                _PAIRS,
+                mac_keys(place.source_mac),
+                _redirect_to(index),
+                MARK if place.interface in self._injected else 0,
+            )
         return self._network.index[self._pair_ports[place.name]]
 
     def settings(self) -> dict[str, dict[str, Any]]:

@@ -23,11 +23,20 @@ from typing import Any
 
 PROGRAM = "chromium"
 _FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
-    "--hide-scrollbars", "--mute-audio",
-    "--remote-debugging-pipe", "--password-store=basic",
-)  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--hide-scrollbars",
+    "--mute-audio",
+    "--remote-debugging-pipe",
+    "--password-store=basic",
+)
 _INLINE = ("data:", "blob:")
 
 
@@ -62,9 +71,14 @@ class Browser:
 
         self._process = subprocess.Popen(
             [PROGRAM, *_FLAGS, *flags, f"--user-data-dir={self._home.name}", f"--window-size={width},{height}"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False,
-            preexec_fn=wire, start_new_session=True, env={**os.environ, "HOME": self._home.name},
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            close_fds=False,
+            preexec_fn=wire,
+            start_new_session=True,
+            env={**os.environ, "HOME": self._home.name},
+        )
         os.close(theirs_in)
         os.close(theirs_out)
         target = self.call("Target.createTarget", url="about:blank")["targetId"]

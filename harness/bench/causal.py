@@ -119,10 +119,16 @@ def scheme(name: str, run: Emulated) -> Scheme:
     """What a run says about a scheme."""
     sizes = tag_sizes(run)
     return Scheme(
-        name, len(run.events(NoteKind.SENT)), mean(sizes) or 0.0, max(sizes, default=0),
-        run.metric("latency_p50_ms"), run.metric("latency_p99_ms"), run.metric("delivered_share"),
-        inversions(run.history), run.violated,
-    )  # fmt: skip
+        name,
+        len(run.events(NoteKind.SENT)),
+        mean(sizes) or 0.0,
+        max(sizes, default=0),
+        run.metric("latency_p50_ms"),
+        run.metric("latency_p99_ms"),
+        run.metric("delivered_share"),
+        inversions(run.history),
+        run.violated,
+    )
 
 
 def tag_sizes(run: Emulated) -> list[int]:
@@ -142,14 +148,22 @@ def within(delta_ms: int, loss_percent: int, run: Emulated) -> Within:
     """What a run says about a deadline."""
     sent = {(event.about, event.seq): event.time_ns for event in run.events(NoteKind.SENT)}
     in_time = {
-        (frame.about, frame.seq) for frame in run.history.transmissions
-        if frame.direction == "in" and frame.at.startswith("n")
+        (frame.about, frame.seq)
+        for frame in run.history.transmissions
+        if frame.direction == "in"
+        and frame.at.startswith("n")
         and frame.time_ns - sent[frame.about, frame.seq] <= delta_ms * 1_000_000
-    }  # fmt: skip
+    }
     return Within(
-        delta_ms, loss_percent, len(sent), len(in_time) / len(sent), run.metric("delivered_share"),
-        run.metric("latency_p99_ms"), inversions(run.history), run.violated,
-    )  # fmt: skip
+        delta_ms,
+        loss_percent,
+        len(sent),
+        len(in_time) / len(sent),
+        run.metric("delivered_share"),
+        run.metric("latency_p99_ms"),
+        inversions(run.history),
+        run.violated,
+    )
 
 
 def inversions(history: History) -> int:

@@ -30,8 +30,17 @@ _NOTES = 0.3  # the share of NOTEs
 _TEXT, _PAYLOAD = 20, 200  # bytes at most
 # The slow ones read the first part only; a frame costs them the same wherever it stands.
 _SHARES = {"scapy": 200, "dpkt": 20, "dpkt_codec": 20, "tshark": 20}
-_FIELDS = ("frame.number", "frame.time_epoch", "tutti.type", "tutti.src", "tutti.length", "tutti.error",
-           "tutti.st_tseq", "tutti.st_ack", "tutti.note_kind")  # fmt: skip
+_FIELDS = (
+    "frame.number",
+    "frame.time_epoch",
+    "tutti.type",
+    "tutti.src",
+    "tutti.length",
+    "tutti.error",
+    "tutti.st_tseq",
+    "tutti.st_ack",
+    "tutti.note_kind",
+)
 # Frames per second of `columns` over that of others: what was promised.
 _MEANINGS = {
     "c": "C: records walked, PDUs counted by type",
@@ -91,8 +100,10 @@ def bench_decode(
         tiny = write_capture(place / "tiny.pcap", 50, seed)
         shuffled = write_capture(place / "shuffled.pcap", frames, seed, shuffled=True)
         parts = {way: write_capture(place / f"{way}.pcap", max(50, frames // n), seed) for way, n in _SHARES.items()}
-        commands = {way: _worker(way, parts.get(way, capture), tiny)
-                    for way in ("columns", "types", "count", "scapy", "dpkt", "dpkt_codec")}  # fmt: skip
+        commands = {
+            way: _worker(way, parts.get(way, capture), tiny)
+            for way in ("columns", "types", "count", "scapy", "dpkt", "dpkt_codec")
+        }
         commands["shuffled"] = _worker("columns", shuffled, tiny)
         missing = [name for name in ("gcc", "tshark") if shutil.which(name) is None]
         if "gcc" not in missing:
@@ -142,8 +153,10 @@ def _different_frames(proto: Proto, rng: random.Random) -> list[bytes]:
     weights = [_NOTES * (len(rows) - 1) / (1 - _NOTES) if row.proto is Proto.NOTE else 1.0 for row in rows]
     drawn = rng.choices(rows, weights, k=_DISTINCT)
     payloads = [_TEXT if row.proto is Proto.NOTE else _PAYLOAD for row in drawn]
-    pdus = [samples.random_pdu(row, rng, most=8, payload=payload, cluster=8)
-            for row, payload in zip(drawn, payloads, strict=True)]  # fmt: skip
+    pdus = [
+        samples.random_pdu(row, rng, most=8, payload=payload, cluster=8)
+        for row, payload in zip(drawn, payloads, strict=True)
+    ]
     return [samples.carry(encode(pdu), rng) for pdu in pdus]
 
 

@@ -112,9 +112,14 @@ def confirmation(loss_percent: int, messages: int) -> Confirmation:
     """One loss."""
     run = emulated(_CONFIRMATION.format(loss=loss_percent, messages=messages))
     return Confirmation(
-        loss_percent, messages, run.metric("success_share"), run.metric("decision_p50_ms"),
-        run.metric("decision_p99_ms"), *_NORM_MS[loss_percent], run.violated,
-    )  # fmt: skip
+        loss_percent,
+        messages,
+        run.metric("success_share"),
+        run.metric("decision_p50_ms"),
+        run.metric("decision_p99_ms"),
+        *_NORM_MS[loss_percent],
+        run.violated,
+    )
 
 
 def cost(nodes: int) -> Cost:
@@ -126,10 +131,14 @@ def cost(nodes: int) -> Cost:
     sent = Counter(frame.title for frame in sent_frames(run.history))
     count = run.metric("sent")
     return Cost(
-        nodes, sum(sent[title] for title in _COUNTED) / count, sent["him.END"] / count, _received(run) / count,
-        run.metric("completion_max_ms") / _ROUND_TRIP_MS, tcp.metric("packets_per_message"),
+        nodes,
+        sum(sent[title] for title in _COUNTED) / count,
+        sent["him.END"] / count,
+        _received(run) / count,
+        run.metric("completion_max_ms") / _ROUND_TRIP_MS,
+        tcp.metric("packets_per_message"),
         tcp.metric("completion_max_ms") / _ROUND_TRIP_MS,
-    )  # fmt: skip
+    )
 
 
 def _received(run: Emulated) -> int:

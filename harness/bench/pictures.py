@@ -31,7 +31,8 @@ class Picture:
 _EXPLORER = "tutti.explorers[0]"
 PICTURES = (
     Picture(
-        "st-loss-recovered.png", "st/lost-rst",
+        "st-loss-recovered.png",
+        "st/lost-rst",
         f"(() => {{ const {{ diagram, model }} = {_EXPLORER}, [[first, [later]]] = model.again;"
         " const x0 = model.sx[first], x1 = model.sx[later], span = x1 - x0;"
         " diagram.setRange(x0 - .18 * span, x1 + .55 * span);"
@@ -39,12 +40,13 @@ PICTURES = (
     ),
     Picture("st-printed-rule.png", "st/printed-line", f"{_EXPLORER}.showFailure(0)"),
     Picture(
-        "him-alarm.png", "him/dead-node",
+        "him-alarm.png",
+        "him/dead-node",
         f"(() => {{ const {{ diagram, model }} = {_EXPLORER}, i = model.notes.kind.indexOf(9);"
         f" for (const node of [7, 8, 9, 10]) model.filter.nodes.delete(node); {_EXPLORER}.filtered();"
         " diagram.select({ what: 'note', index: i }); })()",
     ),
-)  # fmt: skip
+)
 _BOX = """(() => {
   const [stage, under, legend] = ['.stage', '.under', '.legend']
     .map((name) => document.querySelector(name).getBoundingClientRect());

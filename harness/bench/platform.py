@@ -112,12 +112,29 @@ def _naive(nodes: int, count: int, *, seccomp: bool) -> None:
     kernel = private_kernel()
     with tempfile.TemporaryDirectory(prefix="tutti-naive-") as out:
         command = [
-            str(kernel.image), "mem=2048M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw",
-            f"init={_NAIVE / 'init.sh'}", f"NAIVE_OUT={out}", f"NAIVE_CODE={_NAIVE}", f"NAIVE_NODES={nodes}",
-            f"NAIVE_COUNT={count}", f"PYTHONPATH={site_packages()}", "PYTHONHASHSEED=0", f"uml_dir={out}/",
-            "con=null", "con0=null", "ubd0=", "norandmaps", "quiet", *(["seccomp=on"] if seccomp else []),
-            "time-travel=inf-cpu", "time-travel-start=1700000000000000000",
-        ]  # fmt: skip
+            str(kernel.image),
+            "mem=2048M",
+            "root=/dev/root",
+            "rootfstype=hostfs",
+            "rootflags=/",
+            "rw",
+            f"init={_NAIVE / 'init.sh'}",
+            f"NAIVE_OUT={out}",
+            f"NAIVE_CODE={_NAIVE}",
+            f"NAIVE_NODES={nodes}",
+            f"NAIVE_COUNT={count}",
+            f"PYTHONPATH={site_packages()}",
+            "PYTHONHASHSEED=0",
+            f"uml_dir={out}/",
+            "con=null",
+            "con0=null",
+            "ubd0=",
+            "norandmaps",
+            "quiet",
+            *(["seccomp=on"] if seccomp else []),
+            "time-travel=inf-cpu",
+            "time-travel-start=1700000000000000000",
+        ]
         subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True, env={"TUTTI_SEED": "1"})
         status = Path(out, "status")
         if not status.exists() or status.read_text().strip() != "0":

@@ -70,9 +70,19 @@ class _Recording:
         about, seq = named.get("about", 0), named.get("seq", 0)
         assert isinstance(about, int) and isinstance(seq, int)
         note = Note(
-            src=node, kind=kind, incarnation=1, number=self._notes[node], local_ns=time_ns, about=about, seq=seq,
-            npeers=len(peers), nvalues=len(values), peers=peers, values=values, text=text.encode(),
-        )  # fmt: skip
+            src=node,
+            kind=kind,
+            incarnation=1,
+            number=self._notes[node],
+            local_ns=time_ns,
+            about=about,
+            seq=seq,
+            npeers=len(peers),
+            nvalues=len(values),
+            peers=peers,
+            values=values,
+            text=text.encode(),
+        )
         self.frame(f"n{node}" if node else "harness", time_ns, note)
         self.events += bool(node)
 
@@ -140,8 +150,10 @@ class _Cluster:
             self._now += 3 * _FLIGHT_NS
             self._put(source, payload, self.nodes, RETX, tseq=seq, only=lost)
         for kind, text in (
-            (NoteKind.ACCEPTED, "E4.4a"), (NoteKind.PREACKED, "acknowledged"), (NoteKind.CONFIRMED, "everybody"),
-        ):  # fmt: skip
+            (NoteKind.ACCEPTED, "E4.4a"),
+            (NoteKind.PREACKED, "acknowledged"),
+            (NoteKind.CONFIRMED, "everybody"),
+        ):
             self._now += 40_000
             for node in self.nodes:
                 recording.note(node, self._now + node, kind, about=source, seq=seq, text=text)
@@ -161,9 +173,18 @@ class _Cluster:
             tseq, self._tseq[source] = self._tseq[source], self._tseq[source] + 1
         count = len(self.nodes)
         pdu = StData(
-            src=source, cluster=1, n=count, flags=flags, epoch=0, tseq=tseq, buf=1024 - tseq % 7, dst=to,
-            ack=tuple(self._tseq[node] for node in self.nodes), pseq=tuple(self._sent[source]), payload=payload,
-        )  # fmt: skip
+            src=source,
+            cluster=1,
+            n=count,
+            flags=flags,
+            epoch=0,
+            tseq=tseq,
+            buf=1024 - tseq % 7,
+            dst=to,
+            ack=tuple(self._tseq[node] for node in self.nodes),
+            pseq=tuple(self._sent[source]),
+            payload=payload,
+        )
         if to and not flags:
             self._sent[source] = [number + 1 for number in self._sent[source]]
         recording, lost = self.recording, []

@@ -181,9 +181,14 @@ def under_loss(rate: str, options: str = "") -> Iterator[UnderLoss]:
         per_s = confirmed_per_s(pushed)
         loss_free = loss_free or per_s
         yield UnderLoss(
-            rate, loss, _at(waits, 0.5), _at(waits, 0.99), paced.metric("delivered_share"),
-            per_s / loss_free, (*paced.violated, *pushed.violated),
-        )  # fmt: skip
+            rate,
+            loss,
+            _at(waits, 0.5),
+            _at(waits, 0.99),
+            paced.metric("delivered_share"),
+            per_s / loss_free,
+            (*paced.violated, *pushed.violated),
+        )
 
 
 def _at(ordered: list[float], share: float) -> float:

@@ -259,9 +259,11 @@ def _values(rows: int, seeds: int = 40) -> Any:
     return tables.table(
         [
             {"point": point, "metric": "m", "seed": seed, "run": str(seed), "value": float(seed % 7), "trials": None}
-            for point in range(rows // seeds) for seed in range(seeds)
-        ], tables.VALUES,
-    )  # fmt: skip
+            for point in range(rows // seeds)
+            for seed in range(seeds)
+        ],
+        tables.VALUES,
+    )
 
 
 def _took(action: Callable[[], Any]) -> float:

@@ -80,9 +80,7 @@ node = "n{n}"
 
 def _head(n: int, loss: int, silence: int, rate: int, length: int, recovery: str = "suspended") -> str:
     settle = 200 + 5 * loss * n  # the last messages wait for the last rounds
-    return _HEAD.format(
-        n=n, loss=loss, silence=silence, rate=rate, length=length, recovery=recovery, settle=settle
-    )  # fmt: skip
+    return _HEAD.format(n=n, loss=loss, silence=silence, rate=rate, length=length, recovery=recovery, settle=settle)
 
 
 def stop_ms(n: int, silence: int) -> int:
@@ -234,13 +232,19 @@ def _changes(n: int, loss: int) -> Changes:
     everybody = set(run.history.nodes)
     others = everybody - {n}
     return Changes(
-        n, loss, silence, stop,
-        _until_view(run, (died, back), others, others), _until_delivery(run, died, others),
+        n,
+        loss,
+        silence,
+        stop,
+        _until_view(run, (died, back), others, others),
+        _until_delivery(run, died, others),
         _until_view(run, (back, cut_off), everybody, everybody),
         _until_view(run, (healed, left), everybody, everybody),
-        _until_view(run, (left, left + span * _MS), others, others), max(0, _exclusions(run) - 3),
-        (run.history.events[-1].time_ns - run.history.events[0].time_ns) / 1e9, run.violated,
-    )  # fmt: skip
+        _until_view(run, (left, left + span * _MS), others, others),
+        max(0, _exclusions(run) - 3),
+        (run.history.events[-1].time_ns - run.history.events[0].time_ns) / 1e9,
+        run.violated,
+    )
 
 
 def _until_view(run: Emulated, between_ns: tuple[int, int], whom: set[int], members: set[int]) -> float:

@@ -25,9 +25,12 @@ def lacks() -> str:
     if os.geteuid() != 0:
         return "the live engine builds network namespaces: run as root (or use the virtual engine, which needs none)"
     probe = subprocess.run(
-        [sys.executable, "-P", "-m", "harness.engines.live"], capture_output=True, text=True, check=False,
+        [sys.executable, "-P", "-m", "harness.engines.live"],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": _python_path()},
-    )  # fmt: skip
+    )
     return probe.stdout.strip() or probe.stderr.strip()[-300:]
 
 
@@ -66,9 +69,12 @@ def run_live(run_dir: Path, options: EngineOptions, progress: Progress) -> dict[
     if reason:
         raise MachineLacks(reason)
     environment = {
-        "PATH": os.environ["PATH"], "PYTHONPATH": _python_path(),
-        "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8",
-    }  # fmt: skip
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": _python_path(),
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "LC_ALL": "C.UTF-8",
+    }
     command = [sys.executable, "-P", "-m", "harness.engines.isolated", str(run_dir)]
     carry(command, environment, run_dir / "logs/agent.txt", options.stall_s, progress)
     return {"version": os.uname().release, "recipe": "", "seccomp": False}

@@ -30,9 +30,15 @@ class Kernel:
 
 
 def boot(
-    kernel: Kernel, run_dir: Path, site: Path, seed: int, options: EngineOptions, progress: Progress,
-    virtual_time: bool = True, arguments: Mapping[str, str] | None = None,
-) -> None:  # fmt: skip
+    kernel: Kernel,
+    run_dir: Path,
+    site: Path,
+    seed: int,
+    options: EngineOptions,
+    progress: Progress,
+    virtual_time: bool = True,
+    arguments: Mapping[str, str] | None = None,
+) -> None:
     """Boot a guest, let its agent carry out the run in `run_dir`, return when it has halted.
 
     Without virtual time the guest is a plain Linux with netem, root and a clock of its own.
@@ -42,17 +48,38 @@ def boot(
     scratch = run_dir / ".guest"
     scratch.mkdir()
     command = [
-        str(kernel.image), f"mem={options.memory_mb}M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro",
-        f"uml_dir={scratch}/", "con=null", "con0=null", "ubd0=", "norandmaps", "quiet", "panic=-1",
-        "dummy.numdummies=0", "ifb.numifbs=0",
+        str(kernel.image),
+        f"mem={options.memory_mb}M",
+        "root=/dev/root",
+        "rootfstype=hostfs",
+        "rootflags=/",
+        "ro",
+        f"uml_dir={scratch}/",
+        "con=null",
+        "con0=null",
+        "ubd0=",
+        "norandmaps",
+        "quiet",
+        "panic=-1",
+        "dummy.numdummies=0",
+        "ifb.numifbs=0",
         *(["seccomp=on"] if kernel.seccomp else []),
         *(["time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"] if virtual_time else []),
         "init=/usr/bin/python3.11",
-        *(f"{key}={value}" for key, value in {
-            "TUTTI_RUN": run_dir, "TUTTI_CODE": code, "TUTTI_SITE": site, **(arguments or {}),
-        }.items()),
-        "--", "-I", "-S", str(code / "harness/agent/boot.py"),
-    ]  # fmt: skip
+        *(
+            f"{key}={value}"
+            for key, value in {
+                "TUTTI_RUN": run_dir,
+                "TUTTI_CODE": code,
+                "TUTTI_SITE": site,
+                **(arguments or {}),
+            }.items()
+        ),
+        "--",
+        "-I",
+        "-S",
+        str(code / "harness/agent/boot.py"),
+    ]
     for word in command:
         if '"' in word or len(" ".join(command)) > 2000:
             raise EngineError(f"this path cannot be handed to a kernel (a quote in it, or too long): {word}")

@@ -46,9 +46,14 @@ def own_cpu(name: str = "tutti-cpu") -> Iterator[Collection[int]]:
 
 
 def carry(
-    command: Sequence[str], environment: Mapping[str, str], output: Path, stall_s: float, progress: Progress,
-    directory: Path | None = None, cpus: Collection[int] = (),
-) -> None:  # fmt: skip
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    output: Path,
+    stall_s: float,
+    progress: Progress,
+    directory: Path | None = None,
+    cpus: Collection[int] = (),
+) -> None:
     """Run the process that carries out a run, to its end, on these CPUs if there are any named; its words go to
     `output`, which lies with the other logs."""
 
@@ -59,9 +64,15 @@ def carry(
 
     with output.open("wb") as log:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, cwd=directory,
-            start_new_session=True, preexec_fn=prepare,
-        )  # fmt: skip
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            cwd=directory,
+            start_new_session=True,
+            preexec_fn=prepare,
+        )
     try:
         watch(process, output.parent, stall_s, progress)
     finally:

@@ -4,9 +4,9 @@ A new judge is a function with `@judge_of(name, meaning)` in the file of its fam
 that it must pass, fail and leave undecided in tests/.
 """
 
-from harness.judges import cd, common, dc, hi, moment, order, progress, st, td
+from harness.judges import cmd, common, delta, him, moment, order, progress, st, to
 from harness.judges.base import Judge, Outcome, Verdict, find_judge, judge, judges
 
-FAMILIES = (cd, common, dc, hi, moment, order, progress, st, td)  # importing them registers their judges
+FAMILIES = (cmd, common, delta, him, moment, order, progress, st, to)  # importing them registers their judges
 
 __all__ = ["FAMILIES", "Judge", "Outcome", "Verdict", "find_judge", "judge", "judges"]

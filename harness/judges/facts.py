@@ -102,9 +102,11 @@ class Facts:
         targets: list[tuple[int, ...]] = []
         about_messages = {NoteKind.SENT, NoteKind.ACCEPTED, NoteKind.PREACKED, NoteKind.DELIVERED}
         lists = {
-            NoteKind.SUBMITTED: self.submitted, NoteKind.REFUSED: self.refused,
-            NoteKind.RESULT: self.results, NoteKind.ALARM: self.alarms,
-        }  # fmt: skip
+            NoteKind.SUBMITTED: self.submitted,
+            NoteKind.REFUSED: self.refused,
+            NoteKind.RESULT: self.results,
+            NoteKind.ALARM: self.alarms,
+        }
         for index, event in enumerate(self.events):
             node, kind = event.node, event.kind
             if not node:

@@ -152,9 +152,7 @@ def _moments(
     messages = np.unique(facts.t_message[facts.t_node == life.node])
     delivered_ns = np.full(len(facts.keys), _NEVER, np.int64)
     delivered_ns[facts.d_message[rows]] = [facts.delivery(row).time_ns for row in rows.tolist()]
-    greatest, which = latest_before(
-        past, facts, life.index, messages, released(node, messages, delivered_ns[messages])
-    )  # fmt: skip
+    greatest, which = latest_before(past, facts, life.index, messages, released(node, messages, delivered_ns[messages]))
     worst = 0
     for row, before_ns, last in zip(rows.tolist(), greatest.tolist(), which.tolist(), strict=True):
         event, message = facts.delivery(row), int(facts.d_message[row])

@@ -51,9 +51,15 @@ def render(where: RunDir, result: Result) -> str:
         )
     )
     return page(
-        title=f"{scenario.name} · tutti", header=verdict.header(result), body=body, styles=STYLES, scripts=SCRIPTS,
-        data={"columns": columns_of(scene)}, start=asset("report.js"), bokeh=True,
-    )  # fmt: skip
+        title=f"{scenario.name} · tutti",
+        header=verdict.header(result),
+        body=body,
+        styles=STYLES,
+        scripts=SCRIPTS,
+        data={"columns": columns_of(scene)},
+        start=asset("report.js"),
+        bokeh=True,
+    )
 
 
 def manifest_of(where: RunDir) -> Mapping[str, Any]:

@@ -58,13 +58,27 @@ def section(scene: Scene, scenario: Scenario, history: History, manifest: Mappin
         port = plan.port_towards(host).interface
         own = plan.interfaces(host)[0].interface
         rows.append(
-            [f"<b>{host}</b>",
-             escape(setting(read_back.get(port))),
-             escape(setting(read_back.get(own))),
-             *_measured(mine), escape(_clock_asked(scenario, host)), escape(skews.get(node, ""))]
-        )  # fmt: skip
-    head = ("node", "set towards it", "set from it", "copies due", "lost", "share", "delay, median", "most",
-            "clock asked", "clock error seen")  # fmt: skip
+            [
+                f"<b>{host}</b>",
+                escape(setting(read_back.get(port))),
+                escape(setting(read_back.get(own))),
+                *_measured(mine),
+                escape(_clock_asked(scenario, host)),
+                escape(skews.get(node, "")),
+            ]
+        )
+    head = (
+        "node",
+        "set towards it",
+        "set from it",
+        "copies due",
+        "lost",
+        "share",
+        "delay, median",
+        "most",
+        "clock asked",
+        "clock error seen",
+    )
     parts = ["<h2>Asked and measured</h2>", f'<p class="soft">{escape(_remark(scenario, manifest))}</p>']
     parts.append(table(head, rows, numbers=(3, 4, 5, 6, 7)))
     pairs = [[f"n{src} → n{to}", *_measured([way])] for (src, to), way in sorted(found.items())]

@@ -149,9 +149,7 @@ def _of_key(
         arrivals = came.get(node, [])
         took = usual(src, node)
         taken: set[int] = set()
-        for one, (index, double) in zip(
-            arrivals, match(times, [a.what.time_ns for a in arrivals], took), strict=True
-        ):  # fmt: skip
+        for one, (index, double) in zip(arrivals, match(times, [a.what.time_ns for a in arrivals], took), strict=True):
             taken.add(index)
             fate = Fate.DOUBLE if double else Fate.ARRIVED
             found[index].copies.append(Copy(node, fate, one.what.time_ns, one))

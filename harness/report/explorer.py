@@ -6,21 +6,29 @@ from harness.report.blob import pack
 from harness.report.page import escape
 from harness.report.scene import Scene, numbers
 
-SCRIPTS = (
-    "columns.js", "wire.js", "axis.js", "model.js", "look.js", "diagram.js", "states.js", "explorer.js"
-)  # fmt: skip
+SCRIPTS = ("columns.js", "wire.js", "axis.js", "model.js", "look.js", "diagram.js", "states.js", "explorer.js")
 STYLES = ("report.css",)
 _BUTTONS = (
-    ("out", "−", "zoom out (-)"), ("in", "+", "zoom in (+)"), ("all", "whole run", "the whole run (0)"),
-    ("previous", "‹", "the event before (←)"), ("next", "›", "the next event (→)"),
-)  # fmt: skip
+    ("out", "−", "zoom out (-)"),
+    ("in", "+", "zoom in (+)"),
+    ("all", "whole run", "the whole run (0)"),
+    ("previous", "‹", "the event before (←)"),
+    ("next", "›", "the next event (→)"),
+)
 _KEYS = (
-    ("+  −  0", "zoom in, out, whole run"), ("[  ]", "move left, right"), ("←  →", "event before, after"),
-    ("↑  ↓", "nearest event of another node"), ("/", "search"), ("n  N", "next, previous found"),
-    ("f", "the next failure"), ("c", "causal order and back"), ("Esc", "select nothing"),
-    ("wheel, drag", "zoom, move"), ("click", "dissect, with frame and capture"),
+    ("+  −  0", "zoom in, out, whole run"),
+    ("[  ]", "move left, right"),
+    ("←  →", "event before, after"),
+    ("↑  ↓", "nearest event of another node"),
+    ("/", "search"),
+    ("n  N", "next, previous found"),
+    ("f", "the next failure"),
+    ("c", "causal order and back"),
+    ("Esc", "select nothing"),
+    ("wheel, drag", "zoom, move"),
+    ("click", "dissect, with frame and capture"),
     ("shift-click on a filter", "only this"),
-)  # fmt: skip
+)
 
 
 def columns_of(scene: Scene, parting_ns: int | None = None) -> str:

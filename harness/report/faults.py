@@ -54,8 +54,16 @@ def bands(events: Iterable[Event], nodes: tuple[int, ...]) -> list[Band]:
             continue
         kind = next((kind for kind in _ENDS if _begins(event.text, kind)), "")
         on = event.peers or _named(event.text) or nodes
-        found.append(Band(kind or event.text.partition(" ")[0], event.text, on, event.time_ns,
-                          None if kind else event.time_ns, event))  # fmt: skip
+        found.append(
+            Band(
+                kind or event.text.partition(" ")[0],
+                event.text,
+                on,
+                event.time_ns,
+                None if kind else event.time_ns,
+                event,
+            )
+        )
     return found
 
 

@@ -35,10 +35,16 @@ def write_pair(left: Path, right: Path, target: Path, found: Parting | None = No
         )
     )
     text = page(
-        title=f"{left.name} and {right.name} · tutti", header=_header(found, left, right), body=body, styles=STYLES,
-        scripts=SCRIPTS, start=asset("report.js"), bokeh=True, classes="pair",
+        title=f"{left.name} and {right.name} · tutti",
+        header=_header(found, left, right),
+        body=body,
+        styles=STYLES,
+        scripts=SCRIPTS,
+        start=asset("report.js"),
+        bokeh=True,
+        classes="pair",
         data={"left": columns_of(first, time_ns), "right": columns_of(second, time_ns)},
-    )  # fmt: skip
+    )
     target.write_text(text, encoding="utf-8")
     return target
 

@@ -60,9 +60,7 @@ class Scene:
 def network_of(scenario: Scenario, history: History, captures: Path) -> Network:
     """Who is who in this run."""
     plan = scenario.plan()
-    addresses = {
-        ipaddress.IPv6Address(plan.address(host)).packed: int(host[1:]) for host in plan.hosts if plan.ipv6
-    }  # fmt: skip
+    addresses = {ipaddress.IPv6Address(plan.address(host)).packed: int(host[1:]) for host in plan.hosts if plan.ipv6}
     captured = frozenset(path.stem for path in capture_files(captures))
     starts: dict[int, list[int]] = {node: [] for node in history.nodes}
     for event in history.events:
@@ -71,8 +69,10 @@ def network_of(scenario: Scenario, history: History, captures: Path) -> Network:
     hosts = _hosts(scenario)
     ways = {
         (a, b): plan.way(f"n{a}", f"n{b}") if plan.ipv6 else (f"n{a}", CHANNEL, f"n{b}")
-        for a in hosts for b in hosts if a != b or not plan.ipv6
-    }  # fmt: skip
+        for a in hosts
+        for b in hosts
+        if a != b or not plan.ipv6
+    }
     return Network(hosts, addresses, plan.channel is not None, captured, starts, ways)
 
 
@@ -102,10 +102,18 @@ def make_scene(
     used = {one.first.what.title for one in sent}
     faults = bands(history.events, history.nodes)
     scene = Scene(
-        origin_ns, _hosts(scenario), sent, notes, damaged, faults, series_of(notes, sent), list(failures),
-        [title for title in titles if title in used], [path.name for path in capture_files(captures)],
+        origin_ns,
+        _hosts(scenario),
+        sent,
+        notes,
+        damaged,
+        faults,
+        series_of(notes, sent),
+        list(failures),
+        [title for title in titles if title in used],
+        [path.name for path in capture_files(captures)],
         fold(np.zeros(0, dtype=np.int64), ()),
-    )  # fmt: skip
+    )
     return replace(scene, folding=common_folding([scene]))
 
 
@@ -153,10 +161,14 @@ def numbers(scene: Scene, parting_ns: int | None = None) -> tuple[dict[str, Colu
 
 def _band(band: Band, origin_ns: int) -> dict[str, Any]:
     return {
-        "kind": band.kind, "text": band.text, "nodes": list(band.nodes), "begin": band.begin_ns - origin_ns,
+        "kind": band.kind,
+        "text": band.text,
+        "nodes": list(band.nodes),
+        "begin": band.begin_ns - origin_ns,
         "end": None if band.end_ns is None else band.end_ns - origin_ns,
-        "capture": band.event.capture, "frame": band.event.frame,
-    }  # fmt: skip
+        "capture": band.event.capture,
+        "frame": band.event.frame,
+    }
 
 
 def _failure(scene: Scene, verdict: Verdict, expected: bool) -> dict[str, Any]:
@@ -164,9 +176,12 @@ def _failure(scene: Scene, verdict: Verdict, expected: bool) -> dict[str, Any]:
     found = [places[event.capture, event.frame] for event in verdict.events if (event.capture, event.frame) in places]
     messages = dict.fromkeys((event.about, event.seq) for event in verdict.events if event.about)
     return {
-        "property": verdict.property, "sentence": verdict.sentence, "expected": expected, "notes": found,
+        "property": verdict.property,
+        "sentence": verdict.sentence,
+        "expected": expected,
+        "notes": found,
         "messages": [[about, seq, name_of(about, seq)] for about, seq in messages],
-    }  # fmt: skip
+    }
 
 
 def _sendings(scene: Scene, legs: Sequence[str]) -> dict[str, Column]:

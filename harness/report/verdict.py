@@ -52,9 +52,13 @@ def section(result: Result) -> str:
         if verdict.property in failures:
             say += _excerpt(verdict, failures.index(verdict.property), is_open=one.outcome is not Outcome.PASS)
         rows.append(
-            [f"<b>{escape(verdict.property)}</b>", badge(verdict.outcome, verdict.outcome + expected), say,
-             f'<span class="soft">{escape(find_judge(verdict.property).meaning)}</span>']
-        )  # fmt: skip
+            [
+                f"<b>{escape(verdict.property)}</b>",
+                badge(verdict.outcome, verdict.outcome + expected),
+                say,
+                f'<span class="soft">{escape(find_judge(verdict.property).meaning)}</span>',
+            ]
+        )
     parts = ["<h2>Verdict</h2>", table(("property", "", "what was found", "what it asks"), rows)]
     if result.metrics:
         parts.append(_metrics(result.metrics))

@@ -238,14 +238,40 @@ class Forge(Fault):
 
 
 AnyFault = (
-    Crash | Leave | Restart | Pause | Resume | Partition | Heal | LinkState | Change | ClockChange | SlowReader
-    | Drop | Delay | Duplicate | Forge
-)  # fmt: skip
+    Crash
+    | Leave
+    | Restart
+    | Pause
+    | Resume
+    | Partition
+    | Heal
+    | LinkState
+    | Change
+    | ClockChange
+    | SlowReader
+    | Drop
+    | Delay
+    | Duplicate
+    | Forge
+)
 
 FAULTS: Mapping[str, type[Any]] = {
     one.KIND: one
     for one in (
-        Crash, Leave, Restart, Pause, Resume, Partition, Heal, LinkState, Change, ClockChange, SlowReader,
-        Drop, Delay, Duplicate, Forge,
+        Crash,
+        Leave,
+        Restart,
+        Pause,
+        Resume,
+        Partition,
+        Heal,
+        LinkState,
+        Change,
+        ClockChange,
+        SlowReader,
+        Drop,
+        Delay,
+        Duplicate,
+        Forge,
     )
-}  # fmt: skip
+}

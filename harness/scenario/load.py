@@ -68,9 +68,7 @@ def loads(
     judged: bool = False,
 ) -> Scenario:
     """The same from text; `name` stands in messages."""
-    return resolve(
-        parse(text, name), settings=settings, seed=seed, engine=engine, resolved=resolved, judged=judged
-    )  # fmt: skip
+    return resolve(parse(text, name), settings=settings, seed=seed, engine=engine, resolved=resolved, judged=judged)
 
 
 def resolve(

@@ -52,9 +52,15 @@ class Move:
         """As JSON."""
         by = self.by
         return {
-            "parameters": self.parameters, "metric": self.metric, "old": self.old.value, "new": self.new.value,
-            "by": by.value, "low": by.low, "high": by.high, "moved": self.moved,
-        }  # fmt: skip
+            "parameters": self.parameters,
+            "metric": self.metric,
+            "old": self.old.value,
+            "new": self.new.value,
+            "by": by.value,
+            "low": by.low,
+            "high": by.high,
+            "moved": self.moved,
+        }
 
 
 def points_of(store: Store) -> Rows:

@@ -162,8 +162,9 @@ _loss_free("003-packets-end", "corrected", "2n+1 and the END", lambda n: him.pac
 _loss_free("003-tcp", "printed", "TCP handshakes 3(n-1)", him.tcp_handshakes)
 
 
-def _either(name: str, style: Style, label: str, metric: str, packets: Callable[[int], float],
-            stream: Callable[[int], float]) -> None:  # fmt: skip
+def _either(
+    name: str, style: Style, label: str, metric: str, packets: Callable[[int], float], stream: Callable[[int], float]
+) -> None:
     @formula(name, style, label, metric)
     def _(scenario: Scenario) -> float | None:
         n = scenario.topology.nodes

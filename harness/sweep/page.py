@@ -78,26 +78,42 @@ def _axes(swept: Swept) -> list[str]:
 
 def _beside(swept: Swept, rows: Sequence[dict[str, Any]]) -> str:
     head = [*_axes(swept), "metric", "measured", "95 %", "formula", "kind", "value", "measured / formula"]
-    return _table(head, (
-        [
-            *_parameters(swept, row["point"]), escape(row["metric"]), _number(row["value"]), _interval(row),
-            escape(row["formula"]), row["style"], _number(row["expected"]),
-            f"{row['value'] / row['expected']:.2f}" if row["expected"] else "",
-        ]
-        for row in rows
-    ))  # fmt: skip
+    return _table(
+        head,
+        (
+            [
+                *_parameters(swept, row["point"]),
+                escape(row["metric"]),
+                _number(row["value"]),
+                _interval(row),
+                escape(row["formula"]),
+                row["style"],
+                _number(row["expected"]),
+                f"{row['value'] / row['expected']:.2f}" if row["expected"] else "",
+            ]
+            for row in rows
+        ),
+    )
 
 
 def _points(swept: Swept) -> str:
     head = [*_axes(swept), "metric", "value", "95 %", "interval", "runs", "failed", "budget"]
-    return _table(head, (
-        [
-            *_parameters(swept, row["point"]), escape(row["metric"]), _number(row["value"]), _interval(row),
-            row["interval"], str(row["runs"]), str(row["failed"] or ""),
-            f'<span class="bad">{row["budget"]}</span>' if row["budget"] == "left" else row["budget"],
-        ]
-        for row in swept.points
-    ))  # fmt: skip
+    return _table(
+        head,
+        (
+            [
+                *_parameters(swept, row["point"]),
+                escape(row["metric"]),
+                _number(row["value"]),
+                _interval(row),
+                row["interval"],
+                str(row["runs"]),
+                str(row["failed"] or ""),
+                f'<span class="bad">{row["budget"]}</span>' if row["budget"] == "left" else row["budget"],
+            ]
+            for row in swept.points
+        ),
+    )
 
 
 def _runs(swept: Swept) -> str:
@@ -107,8 +123,13 @@ def _runs(swept: Swept) -> str:
         name = escape(one.key)
         ok = one.record["outcome"] == "pass"
         outcome = one.record["outcome"] if ok else f'<span class="bad">{one.record["outcome"]}</span>'
-        rows.append([
-            *_parameters(swept, one.point.number), str(one.seed),
-            f'<a href="runs/{name}/">{name}</a>' if kept else name, outcome, escape(one.record["reason"]),
-        ])  # fmt: skip
+        rows.append(
+            [
+                *_parameters(swept, one.point.number),
+                str(one.seed),
+                f'<a href="runs/{name}/">{name}</a>' if kept else name,
+                outcome,
+                escape(one.record["reason"]),
+            ]
+        )
     return _table([*_axes(swept), "seed", "run", "outcome", "reason"], rows)

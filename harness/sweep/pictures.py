@@ -14,9 +14,15 @@ from harness.sweep.statistics import Interval, difference
 from harness.sweep.tables import Rows, interval_of
 
 _SHORT = {
-    "topology.nodes": "n", "impair.0.loss": "f", "delta.max_cb": "MAX_CB", "workload.destinations.fraction": "d/n",
-    "him.adj": "neighbours", "workload.rate": "rate", "him.rules": "rules", "st.rules": "rules",
-}  # fmt: skip
+    "topology.nodes": "n",
+    "impair.0.loss": "f",
+    "delta.max_cb": "MAX_CB",
+    "workload.destinations.fraction": "d/n",
+    "him.adj": "neighbours",
+    "workload.rate": "rate",
+    "him.rules": "rules",
+    "st.rules": "rules",
+}
 
 
 def short(key: str) -> str:
@@ -28,14 +34,21 @@ def picture(spanned: Spanned, figure: Figure, rows: Rows) -> Picture:
     """One figure of a sweep."""
     found = {(row["point"], row["metric"]): row for row in rows}
     panels = [
-        Panel("" if value is None else f"{short(figure.panels or '')} = {text_of(value)}",
-              tuple(_curves(spanned, figure, found, value)))
+        Panel(
+            "" if value is None else f"{short(figure.panels or '')} = {text_of(value)}",
+            tuple(_curves(spanned, figure, found, value)),
+        )
         for value in _values(spanned, figure.panels)
-    ]  # fmt: skip
+    ]
     return Picture(
-        figure.name, figure.title, figure.x_label or short(figure.x), figure.y_label or ", ".join(figure.y),
-        tuple(panels), figure.log_x, figure.log_y,
-    )  # fmt: skip
+        figure.name,
+        figure.title,
+        figure.x_label or short(figure.x),
+        figure.y_label or ", ".join(figure.y),
+        tuple(panels),
+        figure.log_x,
+        figure.log_y,
+    )
 
 
 def _values(spanned: Spanned, key: str | None) -> list[Any]:
@@ -47,10 +60,11 @@ def _values(spanned: Spanned, key: str | None) -> list[Any]:
 def _chosen(spanned: Spanned, figure: Figure, panel: Any, series: Any) -> list[Point]:
     """The points of one curve, along x. Where other parameters vary as well, they all lie on it."""
     points = [
-        point for point in spanned.points
+        point
+        for point in spanned.points
         if (figure.panels is None or point.value(figure.panels) == panel)
         and (figure.series is None or point.value(figure.series) == series)
-    ]  # fmt: skip
+    ]
     return sorted(points, key=lambda point: (_x(figure, point), point.number))
 
 

@@ -159,9 +159,10 @@ def code_hash() -> str:
     files = [ROOT / name for name in ALSO]
     for package in PACKAGES:
         files += [
-            path for path in (ROOT / package).rglob("*.py")
+            path
+            for path in (ROOT / package).rglob("*.py")
             if not path.relative_to(ROOT).as_posix().startswith(APART) and path.name != "figures.py"
-        ]  # fmt: skip
+        ]
     digest = hashlib.sha256(f"{sys.version_info[:2]}".encode())
     for path in sorted(set(files)):
         if path.is_file():

@@ -25,18 +25,42 @@ from harness.sweep.task import Record
 Rows = list[dict[str, Any]]
 _TEXT, _INT, _REAL = pa.string(), pa.int64(), pa.float64()
 _POINT: list[tuple[str, pa.DataType]] = [("point", pa.int32())]
-RUNS = pa.schema([
-    *_POINT, ("parameters", _TEXT), ("seed", _INT), ("run", _TEXT), ("outcome", _TEXT), ("reason", _TEXT),
-    ("violated", _TEXT),
-])  # fmt: skip
+RUNS = pa.schema(
+    [
+        *_POINT,
+        ("parameters", _TEXT),
+        ("seed", _INT),
+        ("run", _TEXT),
+        ("outcome", _TEXT),
+        ("reason", _TEXT),
+        ("violated", _TEXT),
+    ]
+)
 VALUES = pa.schema([*_POINT, ("metric", _TEXT), ("seed", _INT), ("run", _TEXT), ("value", _REAL), ("trials", _REAL)])
-PDUS = pa.schema([
-    *_POINT, ("seed", _INT), ("run", _TEXT), ("capture", _TEXT), ("type", _TEXT), ("direction", _TEXT),
-    ("error", _TEXT), ("frames", _INT), ("bytes", _INT),
-])  # fmt: skip
-SUMMARY = pa.schema([
-    *_POINT, ("metric", _TEXT), ("runs", _INT), ("value", _REAL), ("low", _REAL), ("high", _REAL), ("interval", _TEXT),
-])  # fmt: skip
+PDUS = pa.schema(
+    [
+        *_POINT,
+        ("seed", _INT),
+        ("run", _TEXT),
+        ("capture", _TEXT),
+        ("type", _TEXT),
+        ("direction", _TEXT),
+        ("error", _TEXT),
+        ("frames", _INT),
+        ("bytes", _INT),
+    ]
+)
+SUMMARY = pa.schema(
+    [
+        *_POINT,
+        ("metric", _TEXT),
+        ("runs", _INT),
+        ("value", _REAL),
+        ("low", _REAL),
+        ("high", _REAL),
+        ("interval", _TEXT),
+    ]
+)
 POINTS = pa.schema([*SUMMARY, ("parameters", _TEXT), ("failed", _INT), ("budget", _TEXT)])
 
 
@@ -54,12 +78,16 @@ def run_rows(done: Iterable[Done]) -> Rows:
     """How each run ended."""
     return [
         {
-            "point": one.point.number, "parameters": one.point.name, "seed": one.seed, "run": one.key,
-            "outcome": one.record["outcome"], "reason": one.record["reason"],
+            "point": one.point.number,
+            "parameters": one.point.name,
+            "seed": one.seed,
+            "run": one.key,
+            "outcome": one.record["outcome"],
+            "reason": one.record["reason"],
             "violated": " ".join(one.record.get("violated", [])),
         }
         for one in done
-    ]  # fmt: skip
+    ]
 
 
 def value_rows(done: Iterable[Done], measures: Sequence[Measure]) -> Rows:
@@ -71,10 +99,16 @@ def value_rows(done: Iterable[Done], measures: Sequence[Measure]) -> Rows:
             value = value_of(measure, one.record)
             trials = 1.0 if measure.trials is None else found.get(measure.trials, 0.0)
             if value is not None and trials:
-                rows.append({
-                    "point": one.point.number, "metric": measure.name, "seed": one.seed, "run": one.key,
-                    "value": value, "trials": None if measure.trials is None else trials,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "point": one.point.number,
+                        "metric": measure.name,
+                        "seed": one.seed,
+                        "run": one.key,
+                        "value": value,
+                        "trials": None if measure.trials is None else trials,
+                    }
+                )
     return rows
 
 
@@ -111,9 +145,14 @@ def summary_of(group: Any) -> Any:
         trials = sum(row["trials"] for row in rows)
         interval, name = wilson(sum(row["value"] * row["trials"] for row in rows), trials), "Wilson"
     row = {
-        "point": point, "metric": metric, "runs": len(rows), "value": interval.value, "low": interval.low,
-        "high": interval.high, "interval": name if interval.low is not None else "",
-    }  # fmt: skip
+        "point": point,
+        "metric": metric,
+        "runs": len(rows),
+        "value": interval.value,
+        "low": interval.low,
+        "high": interval.high,
+        "interval": name if interval.low is not None else "",
+    }
     return pa.Table.from_pylist([row], SUMMARY)
 
 
@@ -151,9 +190,9 @@ def spark_type_of(spark_type: Any) -> Any:
     """SUMMARY as Spark writes it."""
     from pyspark.sql.types import DoubleType, StructField, StructType
 
-    return StructType([
-        StructField(field.name, DoubleType() if field.type == _REAL else spark_type(field.type)) for field in SUMMARY
-    ])  # fmt: skip
+    return StructType(
+        [StructField(field.name, DoubleType() if field.type == _REAL else spark_type(field.type)) for field in SUMMARY]
+    )
 
 
 def point_rows(spanned: Spanned, summary: pa.Table, done: Iterable[Done]) -> Rows:
@@ -212,9 +251,13 @@ def csv_of(spanned: Spanned, rows: Rows) -> str:
     writer.writerow([*axes, *columns])
     for row in rows:
         point = spanned.points[row["point"]]
-        writer.writerow([
-            *(text_of(point.value(key)) for key in axes),
-            *("" if row[name] is None else f"{row[name]:.6g}" if isinstance(row[name], float) else row[name]
-              for name in columns),
-        ])  # fmt: skip
+        writer.writerow(
+            [
+                *(text_of(point.value(key)) for key in axes),
+                *(
+                    "" if row[name] is None else f"{row[name]:.6g}" if isinstance(row[name], float) else row[name]
+                    for name in columns
+                ),
+            ]
+        )
     return stream.getvalue()

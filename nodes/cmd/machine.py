@@ -47,9 +47,14 @@ class Cmd:
         self._options = options
         self.order = order_for(setting.me, setting.members, setting.incarnation, options)
         self._reliable = Reliable(
-            setting.me, self._peers, setting.incarnation, retry_ns=options.retry_ns,
-            retry_max_ns=options.retry_max_ns, attempts=options.attempts, window=options.window,
-        )  # fmt: skip
+            setting.me,
+            self._peers,
+            setting.incarnation,
+            retry_ns=options.retry_ns,
+            retry_max_ns=options.retry_max_ns,
+            attempts=options.attempts,
+            window=options.window,
+        )
         self._queue: list[_Queued] = []
         self._oldest: dict[int, int] = {}  # source -> t of its oldest message in the Queue
         self._overflow = False  # the alarm was given

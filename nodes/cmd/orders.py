@@ -77,9 +77,18 @@ class SRecords:
     def _copy(self, t: int, v: tuple[int, ...], records: Records, data: bytes) -> Build:
         r = tuple(sorted(records))
         return lambda frame: CmdData(
-            src=self._me, incarnation=frame.incarnation, to_incarnation=frame.to_incarnation, link=frame.link,
-            repeated=0, t=t, n=len(v), nrec=len(r), v=v, r=r, payload=data,
-        )  # fmt: skip
+            src=self._me,
+            incarnation=frame.incarnation,
+            to_incarnation=frame.to_incarnation,
+            link=frame.link,
+            repeated=0,
+            t=t,
+            n=len(v),
+            nrec=len(r),
+            v=v,
+            r=r,
+            payload=data,
+        )
 
     def refusal(self, copy: Copy) -> str | None:
         if not isinstance(copy, CmdData):
@@ -144,9 +153,16 @@ class Matrix:
     def _copy(self, t: int, counters: dict[tuple[int, int], int], data: bytes) -> Build:
         sent = tuple(counters.values())
         return lambda frame: CmdMatrix(
-            src=self._me, incarnation=frame.incarnation, to_incarnation=frame.to_incarnation, link=frame.link,
-            repeated=0, t=t, n=len(self._members), sent=sent, payload=data,
-        )  # fmt: skip
+            src=self._me,
+            incarnation=frame.incarnation,
+            to_incarnation=frame.to_incarnation,
+            link=frame.link,
+            repeated=0,
+            t=t,
+            n=len(self._members),
+            sent=sent,
+            payload=data,
+        )
 
     def refusal(self, copy: Copy) -> str | None:
         if not isinstance(copy, CmdMatrix):

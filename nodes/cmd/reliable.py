@@ -110,9 +110,16 @@ class Reliable:
     """All links of one node."""
 
     def __init__(
-        self, me: int, peers: tuple[int, ...], incarnation: int, *, retry_ns: int, retry_max_ns: int, attempts: int,
+        self,
+        me: int,
+        peers: tuple[int, ...],
+        incarnation: int,
+        *,
+        retry_ns: int,
+        retry_max_ns: int,
+        attempts: int,
         window: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._me, self._incarnation = me, incarnation
         self._retry_ns, self._retry_max_ns = retry_ns, retry_max_ns
         self._attempts, self._window = attempts, window
@@ -277,9 +284,13 @@ class Reliable:
         else:
             self.duplicates += 1
         ack = CmdAck(
-            src=self._me, incarnation=self._incarnation, to_incarnation=link.incarnation, upto=link.upto, link=number,
+            src=self._me,
+            incarnation=self._incarnation,
+            to_incarnation=link.incarnation,
+            upto=link.upto,
+            link=number,
             repeated=copy.repeated,
-        )  # fmt: skip
+        )
         answer = Send(ack, (copy.src,))
         return [Arrived(copy), answer] if fresh else [answer]
 

@@ -139,6 +139,9 @@ def found(load: float, max_cb: int, skew: float = 0) -> tuple[Point, Point] | No
     shorter = math.sqrt(MESSAGES_IN_MEMORY / MESSAGES_PER_POINT)
     error = known[1]
     return table, Point(
-        error.rate_max * shorter, error.rate_wait * shorter, error.rate_w_time * shorter, None,
+        error.rate_max * shorter,
+        error.rate_wait * shorter,
+        error.rate_w_time * shorter,
+        None,
         error.tag_entries * shorter,
-    )  # fmt: skip
+    )

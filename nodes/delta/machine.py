@@ -123,9 +123,16 @@ class Delta:
         self._counts["tag_entries"] += len(cb)
         self._counts["tagged"] += 1
         return DeltaData(
-            src=self._me, seq=self._seq, ts=ts, ndest=len(dest), dest=dest,
-            n=len(counts), counts=counts, cb=cb, payload=data,
-        )  # fmt: skip
+            src=self._me,
+            seq=self._seq,
+            ts=ts,
+            ndest=len(dest),
+            dest=dest,
+            n=len(counts),
+            counts=counts,
+            cb=cb,
+            payload=data,
+        )
 
     # receiving
 
@@ -174,9 +181,15 @@ class Delta:
         tag = unpack(pdu, self._members)
         mine = tag.get(self._me, {})
         waiting = _Waiting(
-            self._rules.order(pdu.ts, pdu.src, self._arrivals), self._arrivals, pdu, tag, mine, now_ns,
-            self._rules.not_before(pdu.ts), self.scheme.not_before(pdu.ts, mine),
-        )  # fmt: skip
+            self._rules.order(pdu.ts, pdu.src, self._arrivals),
+            self._arrivals,
+            pdu,
+            tag,
+            mine,
+            now_ns,
+            self._rules.not_before(pdu.ts),
+            self.scheme.not_before(pdu.ts, mine),
+        )
         insort(self._buffer, waiting)
         self._set_timers(waiting)
 

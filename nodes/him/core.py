@@ -49,9 +49,14 @@ class Core:
     def head(self, origin: int, seq: int = 0, round_: int = 0, flags: int = 0) -> dict[str, int]:
         """The fields every packet begins with."""
         return {
-            "src": self.me, "flags": flags, "round": round_, "origin": origin, "view": self.view, "seq": seq,
+            "src": self.me,
+            "flags": flags,
+            "round": round_,
+            "origin": origin,
+            "view": self.view,
+            "seq": seq,
             "tsval": stamp(self.now_ns),
-        }  # fmt: skip
+        }
 
     def multicast(self, pdu: HimPdu) -> None:
         self.out.append(Send(self.seal.close(pdu)))
@@ -60,9 +65,15 @@ class Core:
         self.out.append(Send(self.seal.close(pdu), (to,)))
 
     def log(
-        self, kind: NoteKind, about: int = 0, seq: int = 0, *, peers: tuple[int, ...] = (),
-        values: tuple[int, ...] = (), text: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        kind: NoteKind,
+        about: int = 0,
+        seq: int = 0,
+        *,
+        peers: tuple[int, ...] = (),
+        values: tuple[int, ...] = (),
+        text: str = "",
+    ) -> None:
         self.out.append(Log(kind, about, seq, peers, values, text))
 
     def alarm(self, text: str, peers: tuple[int, ...], origin: int = 0, seq: int = 0) -> None:

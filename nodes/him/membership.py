@@ -24,9 +24,12 @@ class Membership:
     """One node's view."""
 
     def __init__(
-        self, core: Core, changed: Callable[[frozenset[int]], None], excluded: Callable[[], None],
+        self,
+        core: Core,
+        changed: Callable[[frozenset[int]], None],
+        excluded: Callable[[], None],
         again: Callable[[HimPdu], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._core = core
         self._changed = changed  # argument: members that came, went or began anew
         self._excluded = excluded

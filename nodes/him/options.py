@@ -1,4 +1,4 @@
-"""What can be chosen about HIM, with the values that measurement chose (tests/test_him_confirmation.py)."""
+"""What can be chosen about HIM, with the values that measurement chose (tests/machines/test_him_confirmation.py)."""
 
 from __future__ import annotations
 

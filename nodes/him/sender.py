@@ -320,9 +320,7 @@ class Sender:
         self.tester.finish(sending.held)
         if len(core.members) > 1:
             self._send_end(sending, None)
-        core.log(
-            NoteKind.RESULT, core.me, sending.seq, peers=suspects, values=(sending.round,), text=outcome
-        )  # fmt: skip
+        core.log(NoteKind.RESULT, core.me, sending.seq, peers=suspects, values=(sending.round,), text=outcome)
 
     def _send_end(self, sending: Sending, to: int | None) -> None:
         flags = SUCCESS if sending.outcome == "SUCCESS" else 0

@@ -155,9 +155,13 @@ class Tester:
         core = self._core
         covered, slowest_ns = core.told(held.origin)
         query = HimQuery(
-            **core.head(held.origin, held.seq, max(held.lastround, 0)), hash=held.hash, attempt=attempt,
-            heard=covered, slowest=slowest_ns // 1000, seal=b"",
-        )  # fmt: skip
+            **core.head(held.origin, held.seq, max(held.lastround, 0)),
+            hash=held.hash,
+            attempt=attempt,
+            heard=covered,
+            slowest=slowest_ns // 1000,
+            seal=b"",
+        )
         core.unicast(query, peer)
 
     def try_expired(self, key: Key, peer: int) -> None:

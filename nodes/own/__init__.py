@@ -13,6 +13,11 @@ def _make(setting: Setting, options: OwnOptions) -> Machine:
 
 
 PROTOCOL = ProtocolSpec(
-    name="own", transport="channel", options=OwnOptions, make=_make, properties=("NC",),
-    beats=lambda options: bool(options.heartbeats), max_payload=1200,
-)  # fmt: skip
+    name="own",
+    transport="channel",
+    options=OwnOptions,
+    make=_make,
+    properties=("NC",),
+    beats=lambda options: bool(options.heartbeats),
+    max_payload=1200,
+)

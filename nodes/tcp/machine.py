@@ -68,9 +68,7 @@ class Tcp:
         return [self._told(pdu.seq, ())]
 
     def _told(self, seq: int, missing: tuple[int, ...]) -> Log:
-        return Log(
-            NoteKind.RESULT, self._me, seq, peers=missing, values=(0,), text="FAIL" if missing else "SUCCESS"
-        )  # fmt: skip
+        return Log(NoteKind.RESULT, self._me, seq, peers=missing, values=(0,), text="FAIL" if missing else "SUCCESS")
 
     def settled(self) -> bool:
         return not self._waiting

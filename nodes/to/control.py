@@ -221,9 +221,11 @@ class Control(Entity):
         """The printed rule has no freeze: until the stop is committed, PDUs of the stopped count (D-TO-2)."""
         k = x.src - 1
         return (
-            self.printed.freeze and isinstance(x, ToData) and self.v[k] != self.committed[k]
+            self.printed.freeze
+            and isinstance(x, ToData)
+            and self.v[k] != self.committed[k]
             and x.v[k] >> 1 == self.v[k] >> 1
-        )  # fmt: skip
+        )
 
     @abstractmethod
     def _learn(self, x: ToPdu) -> None:

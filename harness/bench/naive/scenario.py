@@ -18,12 +18,24 @@ for link in net.links:
 time.sleep(1)
 captures = [
     host.popen(
-        ["tcpdump", "-Z", "root", "-i", f"{host.name}-eth0", "-U", "--immediate-mode", "-w", f"{host.name}.pcap",
-         "ether", "proto", "0x88b5"],
+        [
+            "tcpdump",
+            "-Z",
+            "root",
+            "-i",
+            f"{host.name}-eth0",
+            "-U",
+            "--immediate-mode",
+            "-w",
+            f"{host.name}.pcap",
+            "ether",
+            "proto",
+            "0x88b5",
+        ],
         stderr=subprocess.DEVNULL,
     )
     for host in net.hosts
-]  # fmt: skip
+]
 time.sleep(1)
 running = [host.popen(["/usr/bin/python3", f"{here}/node.py", host.name[1:], str(count), "0.01"]) for host in net.hosts]
 for node in running:

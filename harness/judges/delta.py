@@ -1,0 +1,228 @@
+"""DC-1..DC-4: Δ-causal order with a deadline (paper 002 §2, §3), with bounds on the clocks.
+
+A message's deadline is its time stamp plus Δ' = Δ + ε, on the receiver's clock. The judge knows true time as well:
+what nodes noted says by how far their clocks really differed, and where that was more than ε, nothing is promised
+about messages near the deadline.
+
+Values that these notes carry: SENT: submission, TS, entries of the tag; DELIVERED: TS, wait since the arrival,
+unnecessary wait, entries for this node, entries; REFUSED: TS, by how much too late.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from captures.history import Event, History
+from harness.judges.base import Broken, Finding, Holds, Undecided, all_of, judge_of
+from harness.judges.causality import NotCausal, causal_past, latest_before
+from harness.judges.cmd import causal_among_delivered
+from harness.judges.facts import Facts, Ints
+from nodes.wire.note import NoteKind
+
+# How late a timer may wake a node: the shell sleeps with a resolution of microseconds and does one thing at a time.
+TICK_NS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    delta_ns: int
+    epsilon_ns: int
+    tick_ns: int
+    skew_ns: int  # by how much clocks differed, at most, in what was noted
+
+    @property
+    def limit_ns(self) -> int:
+        return self.delta_ns + self.epsilon_ns
+
+    @property
+    def clocks_kept(self) -> bool:
+        return self.skew_ns <= self.epsilon_ns
+
+
+def skew_ns(history: History) -> int:
+    """The greatest difference between any two local clocks' errors, as far as notes show it."""
+    offsets = [event.local_ns - event.time_ns for event in history.events if event.node]
+    return max(offsets) - min(offsets) if offsets else 0
+
+
+def _limits(facts: Facts) -> _Limits | None:
+    settings = facts.history.settings
+    if "delta_ns" not in settings:
+        return None
+    tick = int(settings.get("tick_ns", TICK_NS))
+    # A note is written some microseconds before it is captured, on every clock alike: that is no skew.
+    skew = max(0, skew_ns(facts.history) - tick)
+    return _Limits(int(settings["delta_ns"]), int(settings.get("epsilon_ns", 0)), tick, skew)
+
+
+_NO_DELTA = Undecided("the scenario does not say what Δ is")
+_NO_TIMES = Undecided("deliveries do not say when the message arrived")
+
+
+@judge_of("DC-1", "safety: of two causally related messages delivered at one node, the earlier comes first")
+def causal_where_delivered(facts: Facts) -> Finding:
+    return causal_among_delivered(facts)
+
+
+@judge_of("DC-2", "deadline: a message is delivered if and only if it arrives in time, and then before its deadline")
+def deadline(facts: Facts) -> Finding:
+    limits = _limits(facts)
+    if limits is None:
+        return _NO_DELTA
+    if any(len(facts.delivery(row).values) < 4 for row in range(len(facts.d_message))):
+        return _NO_TIMES
+    return all_of(
+        facts,
+        lambda facts: _delivered_in_time(facts, limits),
+        lambda facts: _dropped_only_late(facts, limits),
+        lambda facts: _nothing_vanished(facts),
+    )
+
+
+def _delivered_in_time(facts: Facts, limits: _Limits) -> Finding:
+    for row in range(len(facts.d_message)):
+        event = facts.delivery(row)
+        ts, wait = event.values[:2]
+        name = facts.name(int(facts.d_message[row]))
+        over = event.local_ns - wait - ts - limits.limit_ns
+        if over > 0:
+            return _late(facts, row, f"n{event.node} delivered {name}, which arrived {over} ns after its deadline")
+        over = event.local_ns - ts - limits.limit_ns - limits.tick_ns
+        if over > 0:
+            return _late(facts, row, f"n{event.node} held {name} until {over} ns after its deadline")
+        sending = facts.sending(int(facts.d_message[row]))
+        if sending and limits.clocks_kept:
+            real = event.time_ns - wait - sending[0].time_ns
+            most = limits.delta_ns + 2 * limits.epsilon_ns + limits.tick_ns
+            if real > most:
+                return _late(facts, row, f"n{event.node} delivered {name}, {real} ns under way, more than Δ + 2ε")
+    return Holds("every delivery was in time")
+
+
+def _late(facts: Facts, row: int, sentence: str) -> Broken:
+    return Broken(sentence, (facts.delivery(row),), facts.sending(int(facts.d_message[row])))
+
+
+def _refusals(facts: Facts) -> list[tuple[Event, Event | None]]:
+    """Messages (not submissions) refused on arrival, and their sendings."""
+    sent = {facts.keys[message]: facts.events[at] for message, at in enumerate(facts.sent_at.tolist()) if at >= 0}
+    return [(event, sent.get((event.about, event.seq))) for event in facts.refused if event.about and event.seq]
+
+
+def _dropped_only_late(facts: Facts, limits: _Limits) -> Finding:
+    if not limits.clocks_kept:
+        return Holds(f"clocks differed by {limits.skew_ns} ns, more than ε: nothing is promised about what was dropped")
+    for event, sending in _refusals(facts):
+        if sending is None:
+            continue
+        real = event.time_ns - sending.time_ns
+        if real <= limits.delta_ns:
+            return Broken(
+                f"n{event.node} dropped a message of n{event.about} ({event.text}) after {real} ns under way, "
+                f"within Δ = {limits.delta_ns} ns",
+                (event,),
+                (sending,),
+            )
+    return Holds("nothing that came within Δ was dropped")
+
+
+def _nothing_vanished(facts: Facts) -> Finding:
+    """Every frame that entered a node led to a delivery or a refusal, once the run is quiet."""
+    if facts.end != "quiet":
+        return Holds("the run did not end quietly: a message may still wait")
+    known = {(event.node, event.about, event.seq) for event in (*facts.refused, *facts.alarms)}
+    for row in range(len(facts.d_message)):
+        event = facts.delivery(row)
+        known.add((event.node, event.about, event.seq))
+    down = {node for node in facts.history.nodes if any(not life.up for life in facts.lives if life.node == node)}
+    for frame in facts.history.transmissions:
+        if frame.direction != "in" or not frame.seq or not frame.at.startswith("n"):
+            continue
+        node = int(frame.at[1:])
+        if node not in down and (node, frame.about, frame.seq) not in known and frame.title == "delta.DATA":
+            return Broken(
+                f"a message of n{frame.about} entered n{node} ({frame.capture} #{frame.frame}) and was neither "
+                "delivered nor refused",
+                by_absence=True,
+            )
+    return Holds("every message that arrived was delivered or refused")
+
+
+@judge_of("DC-3", "tag size: at most MAX_CB entries for each of N processes")
+def tag_bound(facts: Facts) -> Finding:
+    settings = facts.history.settings
+    if "max_cb" not in settings:
+        return Undecided("the scenario does not say what MAX_CB is")
+    if settings.get("scheme", "bounded") != "bounded":
+        return Holds(f"the scheme {settings['scheme']!r} has no such bound")
+    most = int(settings["max_cb"])
+    bound = most * len(facts.history.nodes)
+    seen = False
+    for event in (facts.events[at] for at in facts.s_event.tolist()):
+        if len(event.values) > 2:
+            seen = True
+            if event.values[2] > bound:
+                return Broken(f"n{event.node} sent a tag of {event.values[2]} entries, more than {bound}", (event,))
+    for row in range(len(facts.d_message)):
+        event = facts.delivery(row)
+        if len(event.values) > 3 and event.values[3] > most:
+            return Broken(f"n{event.node} got {event.values[3]} entries for itself, more than {most}", (event,))
+    if not seen and len(facts.s_event):
+        return Undecided("no sending says how many entries its tag had")
+    return Holds(f"no tag had more than {bound} entries")
+
+
+@judge_of(
+    "DC-4", "no unnecessary wait: with less than MAX_CB entries, delivery when all before it are there or expired"
+)
+def no_unnecessary_wait(facts: Facts) -> Finding:
+    limits = _limits(facts)
+    if limits is None or "max_cb" not in facts.history.settings:
+        return _NO_DELTA
+    if facts.history.settings.get("scheme", "bounded") == "hold":
+        return Holds("the scheme 'hold' waits always")
+    try:
+        past = causal_past(facts)
+    except NotCausal as error:
+        return Undecided(str(error))
+    stepped = {event.node for event in facts.events if event.kind is NoteKind.CLOCK}
+    stamps = np.array([_stamp(facts, message) for message in range(len(facts.keys))], np.int64)
+    full = int(facts.history.settings["max_cb"])
+    for life in facts.lives:
+        if life.node in stepped or not len(facts.log(life.index)):
+            continue
+        events = [facts.delivery(row) for row in facts.logs[life.index].tolist()]
+        if any(len(event.values) < 4 for event in events):
+            return _NO_TIMES
+        messages = np.unique(facts.t_message[facts.t_node == life.node])
+        released = _released(facts, life.index, messages, stamps[messages] + limits.limit_ns + 1)
+        greatest, _ = latest_before(past, facts, life.index, messages, released)
+        for event, last, message in zip(events, greatest.tolist(), facts.log(life.index).tolist(), strict=True):
+            free = max(event.local_ns - event.values[1], last, event.values[0])
+            if event.values[3] < full and event.about != event.node and event.local_ns > free + limits.tick_ns:
+                return Broken(
+                    f"n{event.node} held {facts.name(message)} for {event.local_ns - free} ns after everything "
+                    "before it was delivered or expired",
+                    (event,),
+                    facts.sending(message),
+                    by_absence=True,  # of a sending that was not seen it might have waited for
+                )
+    return Holds("no message waited longer than it had to")
+
+
+def _stamp(facts: Facts, message: int) -> int:
+    """TS of a message; 0 if its sending was not seen."""
+    for event in facts.sending(message):
+        return event.values[1] if len(event.values) > 1 else event.local_ns
+    return 0
+
+
+def _released(facts: Facts, life: int, messages: Ints, expired: Ints) -> Ints:
+    """When (local time) each message stopped being waited for: delivered, or expired."""
+    at = np.full(len(facts.keys), np.iinfo(np.int64).max, np.int64)
+    rows = facts.logs[life]
+    at[facts.d_message[rows]] = [facts.delivery(row).local_ns for row in rows.tolist()]
+    released: Ints = np.minimum(at[messages], expired)
+    return released

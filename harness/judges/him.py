@@ -1,0 +1,306 @@
+"""HI-1..HI-7: high integrity multicast (paper 003 §2, §3): what the sender is told is true, and is told in time.
+
+Values that these notes carry: DELIVERED: the hash (or its first bytes as a number); RESULT: text SUCCESS or FAIL,
+peers the suspects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from captures.history import Event, Transmission
+from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of
+from harness.judges.common import no_duplication
+from harness.judges.facts import Facts, name_of
+
+_PACKETS = ("him.DATA", "him.QUERY", "him.ANSWER", "him.REPORT")  # what §4 of the paper counts; END comes on top
+_SLACK_NS = 50_000_000  # scheduling and the own packets' time on the network
+
+
+@dataclass(slots=True)
+class _Message:
+    """One message of one sender."""
+
+    sending: Event
+    members: frozenset[int]  # whom it was sent to: the sender's view then
+    deliveries: dict[int, Event]  # node -> its first
+    result: Event | None
+
+
+def _messages(facts: Facts) -> list[_Message]:
+    results = {(event.about, event.seq): event for event in reversed(facts.results)}
+    deliveries: dict[tuple[int, int], dict[int, Event]] = defaultdict(dict)
+    for row in range(len(facts.d_message)):
+        event = facts.delivery(row)
+        deliveries[event.about, event.seq].setdefault(event.node, event)
+    messages = []
+    for message, at in enumerate(facts.sent_at.tolist()):
+        if at < 0:
+            continue
+        sending, key = facts.events[at], facts.keys[message]
+        members = frozenset(sending.peers)
+        messages.append(_Message(sending, members, deliveries.get(key, {}), results.get(key)))
+    return sorted(messages, key=lambda one: one.sending.time_ns)
+
+
+def _hash(delivery: Event) -> int:
+    """What was delivered, 0 if it does not say."""
+    return delivery.values[1] if len(delivery.values) > 1 else 0
+
+
+def _name(one: _Message) -> str:
+    return name_of(one.sending.about, one.sending.seq)
+
+
+def _succeeded(one: _Message) -> bool:
+    return one.result is not None and one.result.text.upper().startswith("SUCCESS")
+
+
+def _failed(one: _Message) -> bool:
+    return one.result is not None and one.result.text.upper().startswith("FAIL")
+
+
+@judge_of(
+    "HI-1", "integrity: when the sender reports SUCCESS, every current member holds the message, with the same hash"
+)
+def success_is_true(facts: Facts) -> Finding:
+    true = 0
+    for one in _messages(facts):
+        if not _succeeded(one) or one.result is None:
+            continue
+        true += 1
+        members = one.members - _removed(facts, one)
+        for member in sorted(members):
+            delivery = one.deliveries.get(member)
+            if delivery is None:
+                return Broken(
+                    f"n{one.sending.node} was told SUCCESS of {_name(one)}, which n{member} never got",
+                    (one.result,),
+                    (one.sending,),
+                    by_absence=True,
+                )
+            if delivery.time_ns > one.result.time_ns:
+                return Broken(
+                    f"n{one.sending.node} was told SUCCESS of {_name(one)} before n{member} had it",
+                    (one.result, delivery),
+                    (one.sending,),
+                )
+            own = one.deliveries.get(one.sending.node)
+            if own is not None and _hash(own) != _hash(delivery):
+                return Broken(
+                    f"n{one.sending.node} was told SUCCESS of {_name(one)}, but n{member} holds other bytes",
+                    (one.result, own, delivery),
+                    (one.sending,),
+                )
+    return Holds(f"all {true} SUCCESSes were true")
+
+
+def _removed(facts: Facts, one: _Message) -> frozenset[int]:
+    """Who is no current member any more when the sender is told: the views it installed meanwhile."""
+    assert one.result is not None
+    removed: frozenset[int] = frozenset()
+    for life in facts.lives:
+        if life.node == one.sending.node:
+            for view in life.views:
+                if one.sending.time_ns < view.time_ns <= one.result.time_ns:
+                    removed = one.members - frozenset(view.peers)
+    return removed
+
+
+@judge_of("HI-2", "alarm: if a member cannot be reached, the sender is told FAIL in time")
+def failure_is_told(facts: Facts) -> Finding:
+    limit = _decision_limit_ns(facts)
+    waiting: Finding | None = None
+    told = 0
+    for one in _messages(facts):
+        if _forgotten(facts, one):
+            continue
+        unreached = sorted(one.members - one.deliveries.keys())
+        result = one.result
+        if result is None:
+            if facts.end == "quiet":
+                return Broken(f"n{one.sending.node} was told nothing of {_name(one)}", (one.sending,), by_absence=True)
+            waiting = Undecided(f"the run ended before n{one.sending.node} was told of {_name(one)}")
+            continue
+        if not unreached:
+            continue
+        if not _failed(one):
+            return Broken(
+                f"n{unreached[0]} never got {_name(one)}, and n{one.sending.node} was told {result.text}",
+                (result,),
+                (one.sending,),
+                by_absence=True,
+            )
+        told += 1
+        took = result.time_ns - one.sending.time_ns
+        if limit is not None and took > limit:
+            return Broken(
+                f"n{one.sending.node} was told FAIL of {_name(one)} after {took} ns; {limit} ns were allowed",
+                (one.sending, result),
+            )
+    if limit is None and told:
+        return Undecided("the scenario does not say maxfail and the time-outs")
+    return waiting or Holds(f"{told} messages that did not reach everybody were reported, in time")
+
+
+def _forgotten(facts: Facts, one: _Message) -> bool:
+    """The process that sent it has ended, and with it whoever was to be told; a later one knows nothing of it."""
+    who = (one.sending.node, one.sending.incarnation)
+    return facts.down(who[0]) or any((life.node, life.incarnation) == who and not life.up for life in facts.lives)
+
+
+def _decision_limit_ns(facts: Facts) -> int | None:
+    """(maxfail + 1) T_dec with the largest time-outs allowed, then the probes (D-HI-6), from D-HI-12 by hand."""
+    settings = facts.history.settings
+    if not {"maxfail", "q", "rtry", "rto_max_ns"} <= settings.keys():
+        return None
+    maxfail, q, rtry = (int(settings[name]) for name in ("maxfail", "q", "rtry"))
+    rto = int(settings["rto_max_ns"])
+    asking = ((1 << q) - 1) * rto
+    decide = int(settings.get("decide_ns", 0)) or 2 * rto + 2 * asking + rtry * rto
+    return (maxfail + 1) * decide + asking + _SLACK_NS
+
+
+@judge_of("HI-3", "at most once: a node delivers a message at most once")
+def at_most_once(facts: Facts) -> Finding:
+    return no_duplication(facts)
+
+
+@judge_of("HI-4", "agreement: all nodes that deliver a message deliver the same bytes")
+def same_bytes(facts: Facts) -> Finding:
+    first: dict[int, Event] = {}
+    hashed = False
+    for row, message in enumerate(facts.d_message.tolist()):
+        event = facts.delivery(row)
+        hashed = hashed or _hash(event) != 0
+        other = first.setdefault(message, event)
+        if _hash(other) != _hash(event):
+            return Broken(
+                f"n{other.node} and n{event.node} delivered different bytes as {facts.name(message)}",
+                (other, event),
+                facts.sending(message),
+            )
+    held: dict[tuple[int, int], Transmission] = {}  # message -> a frame whose sender says what it holds
+    for frame in facts.history.transmissions:
+        if (
+            frame.digest
+            and frame.direction == "out"
+            and frame.at == f"n{frame.src}"
+            and frame.src in facts.history.nodes
+        ):
+            said = held.setdefault((frame.about, frame.seq), frame)
+            if said.digest != frame.digest:
+                return _different(facts, said, frame)
+    if not hashed and not held and len(facts.d_message):
+        return Undecided("neither deliveries nor packets carry a hash")
+    return Holds(f"{len(first)} messages were delivered with the same hash everywhere")
+
+
+def _different(facts: Facts, one: Transmission, other: Transmission) -> Broken:
+    key = (one.about, one.seq)
+    events = [facts.delivery(row) for row, message in enumerate(facts.d_message.tolist()) if facts.keys[message] == key]
+    return Broken(
+        f"n{one.src} and n{other.src} hold different bytes as {name_of(*key)} "
+        f"({one.capture} #{one.frame}, {other.capture} #{other.frame})",
+        tuple(event for event in events if event.node in (one.src, other.src)),
+    )
+
+
+@judge_of("HI-5", "accuracy: a node that is up and reachable is never disjoined")
+def accurate(facts: Facts) -> Finding:
+    troubled: dict[int, Event] = {}  # node -> its first fault; what befalls no node in particular befalls all
+    everybody = facts.history.nodes
+    for fault in facts.faults:
+        named = tuple(int(number) for number in re.findall(r"\bn(\d+)\b", fault.text))
+        for node in fault.peers or named or everybody:
+            troubled.setdefault(node, fault)
+    first: dict[int, Event] = {}  # a view's number -> who had it first, and so proposed it
+    for view in sorted((view for life in facts.lives for view in life.views), key=lambda view: view.time_ns):
+        first.setdefault(view.seq, view)
+    for life in facts.lives:
+        before = set(everybody)
+        for view in life.views:
+            for absent in sorted(before - set(view.peers)):
+                trouble = troubled.get(absent) or troubled.get(first[view.seq].node)  # who is cut off reaches nobody
+                ends = [one.stopped for one in facts.lives if one.node == absent and one.stopped is not None]
+                if not any(event.time_ns <= view.time_ns for event in (*ends, *([trouble] if trouble else []))):
+                    return Broken(
+                        f"n{life.node} installed a view without n{absent}, which nothing had befallen",
+                        (view,),
+                        by_absence=True,
+                    )
+            before = set(view.peers)
+    return Holds("only nodes that something had befallen were disjoined")
+
+
+# Counting packets. A message is loss-free if every copy of every packet about it arrived, in the first round.
+
+
+def _about(facts: Facts) -> Iterator[tuple[_Message, list[Transmission]]]:
+    frames: dict[tuple[int, int], list[Transmission]] = defaultdict(list)
+    hosts = {f"n{node}" for node in facts.history.nodes}  # what an outsider sends arrives, but nobody sent it
+    for frame in facts.history.transmissions:
+        if frame.title in _PACKETS and frame.at in hosts:
+            frames[frame.about, frame.seq].append(frame)
+    for one in _messages(facts):
+        yield one, frames.get((one.sending.about, one.sending.seq), [])
+
+
+def _loss_free(one: _Message, frames: list[Transmission]) -> bool:
+    # What comes to the host of a node that is no member (its process is dead) is no arrival.
+    places = {f"n{member}" for member in one.members}
+    out = Counter(frame.title for frame in frames if frame.direction == "out")
+    arrived = Counter(frame.title for frame in frames if frame.direction == "in" and frame.at in places)
+    copies = {title: count * (len(one.members) - 1 if title == "him.DATA" else 1) for title, count in out.items()}
+    return out["him.DATA"] == 1 and arrived == copies and _succeeded(one)
+
+
+@judge_of("HI-6", "no implosion: the sender of a loss-free message receives at most 2|adj| packets")
+def no_implosion(facts: Facts) -> Finding:
+    most = 2 * int(facts.history.settings.get("neighbours", 1))
+    if facts.history.settings.get("adj", "ring") != "ring":
+        return Holds("any number of nodes may choose the sender: the bound is the ring's")
+    seen = 0
+    for one, frames in _about(facts):
+        if not _loss_free(one, frames):
+            continue
+        seen += 1
+        mine = [frame for frame in frames if frame.direction == "in" and frame.at == f"n{one.sending.node}"]
+        if len(mine) > most:
+            where = ", ".join(f"{frame.title} {frame.capture} #{frame.frame}" for frame in mine)
+            return Broken(
+                f"n{one.sending.node} received {len(mine)} packets for {_name(one)}, more than {most}: {where}",
+                (one.sending,),
+            )
+    return (
+        Holds(f"{seen} loss-free messages, at most {most} packets received by their senders") if seen else _none(facts)
+    )
+
+
+def _none(facts: Facts) -> Finding:
+    """No message to count packets of: a claim about loss-free messages then holds, if their packets were looked at."""
+    if any(frame.title in _PACKETS for frame in facts.history.transmissions) or not len(facts.s_message):
+        return Holds("no message went through without loss: nothing is claimed")
+    return Undecided("no capture shows the packets")
+
+
+@judge_of("HI-7", "cost: a loss-free message in a ring of n takes exactly 2n+1 packets (END apart)")
+def costs(facts: Facts) -> Finding:
+    settings = facts.history.settings
+    if settings.get("adj", "ring") != "ring" or int(settings.get("neighbours", 1)) != 1:
+        return Holds("the cost is that of the ring with one neighbour")
+    seen = 0
+    for one, frames in _about(facts):
+        if not _loss_free(one, frames):
+            continue
+        seen += 1
+        out = [frame for frame in frames if frame.direction == "out"]
+        due = 2 * len(one.members) + 1
+        if len(out) != due:
+            counts = Counter(frame.title for frame in out)
+            shown = ", ".join(f"{count} {title}" for title, count in sorted(counts.items()))
+            return Broken(f"{_name(one)} took {len(out)} packets, not {due}: {shown}", (one.sending,), by_absence=True)
+    return Holds(f"{seen} loss-free messages took 2n+1 packets each") if seen else _none(facts)

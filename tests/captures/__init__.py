@@ -1,0 +1,1 @@
+"""Captures and what is made of them: decoders, histories, metrics, verdicts again."""

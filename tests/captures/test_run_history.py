@@ -1,0 +1,250 @@
+"""Histories from pcaps: what was noted comes back event by event, and everything that is missing is a hole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from captures.audit import counter_holes
+from captures.history import Event, History
+from captures.pcap import Audit
+from captures.run_history import capture_files, load_history
+from harness.judges import Outcome, judge
+from nodes.wire import Pdu
+from nodes.wire.cmd import CmdData
+from nodes.wire.delta import DeltaData
+from nodes.wire.him import HAVE, HimAnswer, HimData
+from nodes.wire.note import NoteKind
+from nodes.wire.raw import RawData
+from nodes.wire.st import StData
+from tests.helpers.captured import Frame, timed_pcap, write_captures
+from tests.helpers.notation import history
+
+_LINE = "start 1+a>2,3 2^a 3^a 2-a 3-a 1+b>2 2-b end"
+
+
+def stopped(one: History, *without: int) -> History:
+    """The history with the END of every node that was stopped as asked."""
+    events = list(one.events)
+    for node in one.nodes:
+        if node in without:
+            continue
+        mine = [event for event in events if event.node == node]
+        number, incarnation = (mine[-1].number + 1, mine[-1].incarnation) if mine else (1, 1)
+        time_ns = events[-1].time_ns + 1000
+        events.append(
+            Event(
+                time_ns,
+                node,
+                NoteKind.END,
+                values=(number, 0, 0, 1),
+                incarnation=incarnation,
+                number=number,
+                local_ns=time_ns,
+                capture=f"n{node}.pcap",
+                frame=number,
+            )
+        )
+    return replace(one, events=tuple(events))
+
+
+def test_events_come_back_as_they_were(tmp_path: Path) -> None:
+    one = stopped(history("start 2@7 1+a>2,3#4 2^a 2~a 2=a 3%a,2 2[1,2#3 2!1,late 1$a:2,3 x3 end"), 3)
+    assert load_history(write_captures(tmp_path, one)) == one
+
+
+def test_incarnations_and_marks_come_back(tmp_path: Path) -> None:
+    one = stopped(history("start 1+a 2-a x2 r2 1+b 2-b heal end"))
+    loaded = load_history(write_captures(tmp_path, one))
+    assert loaded.holes == ()
+    assert [(event.node, event.incarnation, event.number) for event in loaded.events] == [
+        (event.node, event.incarnation, event.number) for event in one.events
+    ]
+
+
+def test_a_judge_says_the_same_of_captures(tmp_path: Path) -> None:
+    one = stopped(history("start 1+a>2,3 2+b>2,3 2-ab 3-ba end"))
+    (direct,), (captured,) = judge(one, ["ST-3"]), judge(load_history(write_captures(tmp_path, one)), ["ST-3"])
+    assert direct == captured
+    assert captured.outcome is Outcome.FAIL
+    assert {event.capture for event in captured.events} == {"n2.pcap", "n3.pcap"}
+
+
+# Holes. Each is made in otherwise complete captures.
+
+
+def cut_last_bytes(captures: Path) -> None:
+    path = captures / "n2.pcap"
+    path.write_bytes(path.read_bytes()[:-3])
+
+
+def drop_file(captures: Path) -> None:
+    (captures / "n3.pcap").unlink()
+
+
+def not_a_pcap(captures: Path) -> None:
+    (captures / "n2.pcap").write_bytes(b"nonsense, and enough of it")
+
+
+def empty_file(captures: Path) -> None:
+    (captures / "r1.pcap").write_bytes(b"")
+
+
+def without(drop: Callable[[Event], bool]) -> Callable[[Path], None]:
+    def damage(captures: Path) -> None:
+        one = load_history(captures)
+        for path in captures.glob("*.pcap"):
+            path.unlink()
+        write_captures(captures.parent, replace(one, events=tuple(event for event in one.events if not drop(event))))
+
+    return damage
+
+
+def another_note(captures: Path) -> None:
+    one = load_history(captures)
+    first = next(event for event in one.events if event.node == 2)
+    changed = History((2,), (replace(first, seq=77),))
+    write_captures(captures.parent / "other", changed)
+    (captures.parent / "other/captures/n2.pcap").rename(captures / "n9.pcap")
+
+
+HOLES: list[tuple[Callable[[Path], None], str]] = [
+    (cut_last_bytes, "n2.pcap: truncated"),
+    (drop_file, "n3: no NOTE"),
+    (not_a_pcap, "n2.pcap: foreign"),
+    (empty_file, "r1.pcap: empty"),
+    (without(lambda event: event.node == 2 and event.number == 2), "n2: NOTE 2 missing"),
+    (without(lambda event: event.node == 2 and event.number in (1, 2)), "n2: NOTEs 1 to 2 missing"),
+    (without(lambda event: event.kind is NoteKind.END and event.node == 3), "n3: no END"),
+    (without(lambda event: event.text == "start"), "harness: NOTE 1 missing"),
+    (without(lambda event: event.text.startswith("end")), "harness.pcap: no MARK end"),
+    (another_note, "n9.pcap: frame 1 is another NOTE 1 of n2"),
+]
+
+
+@pytest.mark.parametrize(("damage", "hole"), HOLES, ids=[hole for _, hole in HOLES])
+def test_what_is_missing_is_a_hole_and_never_a_pass(tmp_path: Path, damage: Callable[[Path], None], hole: str) -> None:
+    captures = write_captures(tmp_path, stopped(history(_LINE)))
+    whole = load_history(captures, nodes=(1, 2, 3))
+    assert whole.holes == ()
+    assert [one.outcome for one in judge(whole, ["ST-1", "ST-3", "ST-4"])] == [Outcome.PASS] * 3
+    damage(captures)
+    damaged = load_history(captures, nodes=(1, 2, 3))
+    assert any(found.startswith(hole) for found in damaged.holes), damaged.holes
+    assert [one.outcome for one in judge(damaged, ["ST-1", "ST-3", "ST-4"])] == [Outcome.UNKNOWN] * 3
+
+
+def test_an_end_that_counts_more_notes_is_a_hole(tmp_path: Path) -> None:
+    one = stopped(history(_LINE))
+    lost = next(event for event in one.events if event.node == 1 and event.kind is NoteKind.END)
+    changed = replace(lost, number=lost.number - 1, values=lost.values)
+    before = [event for event in one.events if not (event.node == 1 and event.number == changed.number)]
+    events = tuple(changed if event is lost else event for event in before)
+    (hole,) = load_history(write_captures(tmp_path, replace(one, events=events))).holes
+    assert "its END says" in hole
+
+
+def test_a_killed_node_needs_no_end(tmp_path: Path) -> None:
+    one = stopped(history("start 1+a>2 x2 end"), 2)
+    captures = write_captures(tmp_path, one)
+    assert load_history(captures, nodes=(1, 3)).holes == ()
+    one = stopped(history("start 1+a>2 2-a x2 end"), 2)
+    assert load_history(write_captures(tmp_path / "second", one)).holes == ()
+    one = stopped(history("start 1+a>2 2-a x2 r2 end"), 2)  # its second life should have stopped as asked
+    (hole,) = load_history(write_captures(tmp_path / "third", one)).holes
+    assert hole.startswith("n2, incarnation 2: no END")
+
+
+def test_the_same_note_in_two_captures_counts_once(tmp_path: Path) -> None:
+    one = stopped(history(_LINE))
+    captures = write_captures(tmp_path, one)
+    (captures / "n10.pcap").write_bytes((captures / "n2.pcap").read_bytes())
+    loaded = load_history(captures, nodes=(1, 2, 3))
+    assert loaded == one
+    assert [path.name for path in capture_files(captures)] == [
+        "harness.pcap",
+        "n1.pcap",
+        "n2.pcap",
+        "n3.pcap",
+        "n10.pcap",
+    ]
+
+
+def test_counters_of_the_capturing_side() -> None:
+    audits = {"n1.pcap": Audit("n1.pcap", frames=7)}
+    good = {"written": 7, "received": 9, "dropped": 0, "if_dropped": 0}
+    assert counter_holes(audits, {"n1": good}) == []
+    for counters, reason in (
+        ({"n1": good | {"dropped": 2}}, "2 frames dropped"),
+        ({"n1": good | {"if_dropped": 1}}, "1 frames dropped by the interface"),
+        ({"n1": good | {"written": 8}}, "7 of 8 frames are there"),
+        ({"n1": good, "n2": good}, "not there"),
+    ):
+        (hole,) = counter_holes(audits, counters)
+        assert reason in str(hole)
+
+
+def test_a_directory_without_captures_is_a_hole(tmp_path: Path) -> None:
+    assert any("no capture" in hole for hole in load_history(tmp_path).holes)
+
+
+# Frames.
+
+
+def made(cls: type[Pdu], **given: Any) -> Pdu:
+    """A PDU with these fields; what they leave out is 0."""
+    return cls(**({field.name: 0 for field in cls.TYPE.fields} | given))
+
+
+def test_frames_say_which_message_they_are_about(tmp_path: Path) -> None:
+    one = stopped(history(_LINE))
+    digest = bytes(range(1, 21))
+    st: dict[str, Any] = {
+        "cluster": 1,
+        "n": 2,
+        "flags": 0,
+        "epoch": 0,
+        "buf": 9,
+        "ack": (1, 1),
+        "pseq": (1, 1),
+        "payload": b"x",
+    }
+    delta: dict[str, Any] = {"ts": 7, "ndest": 1, "dest": (1,), "n": 2, "counts": (2, 0), "payload": b""}
+    him = {"flags": HAVE, "round": 0, "origin": 2, "view": 1, "seq": 9, "tsval": 0}
+    pdus = [
+        RawData(src=3, seq=5, ndest=1, dest=(1,), payload=b""),
+        StData(src=1, tseq=4, dst=(2,), **st),
+        StData(src=1, tseq=5, dst=(), **st),
+        DeltaData(src=2, seq=1 << 32 | 3, cb=((1, 5), (2, 6)), **delta),
+        made(CmdData, src=2, t=8, v=(3, 8), n=2, r=((1, 2, 3),), nrec=1, payload=b""),
+        HimData(src=2, hash=digest, payload=b"", **him),
+        HimAnswer(src=1, hash=digest, tsecr=0, seal=b"", **(him | {"flags": 0})),
+    ]
+    frames = [Frame(1_000_000_500 + index, "n1", pdu, outgoing=index % 2 == 0) for index, pdu in enumerate(pdus)]
+    loaded = load_history(write_captures(tmp_path, one, frames))
+    found = [(frame.title, frame.direction, frame.about, frame.seq, frame.entries) for frame in loaded.transmissions]
+    assert found == [
+        ("raw.DATA", "out", 3, 5, 0),
+        ("st.DATA", "in", 1, 4, 0),
+        ("st.DATA", "out", 0, 0, 0),  # an ACK PDU carries no message
+        ("delta.DATA", "in", 2, 1 << 32 | 3, 2),
+        ("cmd.DATA", "out", 2, 8, 1),
+        ("him.DATA", "in", 2, 9, 0),
+        ("him.ANSWER", "out", 2, 9, 0),
+    ]
+    assert loaded.transmissions[4].vector == (3, 8)
+    assert [frame.digest for frame in loaded.transmissions[5:]] == [int.from_bytes(digest[:7], "big"), 0]
+    assert {frame.capture for frame in loaded.transmissions} == {"n1.pcap"}
+    assert loaded.holes == ()
+
+
+def test_an_ethernet_capture_tells_no_direction(tmp_path: Path) -> None:
+    pdu = RawData(src=3, seq=5, ndest=1, dest=(1,), payload=b"")
+    captures = write_captures(tmp_path, stopped(history(_LINE)))
+    (captures / "channel.pcap").write_bytes(timed_pcap([Frame(10**9, "channel", pdu)], cooked_frames=False))
+    (frame,) = load_history(captures).transmissions
+    assert (frame.at, frame.direction, frame.src) == ("channel", "", 3)

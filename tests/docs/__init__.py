@@ -1,0 +1,1 @@
+"""The pages tell the truth."""

@@ -1,0 +1,141 @@
+"""The live engine, in the private kernel without virtual time: a machine with root and netem that we always have."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from harness.check import Result, checked
+from harness.engines.kernel import private_kernel, site_packages
+from harness.engines.outcome import EngineOptions
+from harness.engines.virtual import boot
+from harness.metrics import measure
+from nodes.wire.note import NoteKind
+from tests.helpers.guests import needs_kernel
+
+pytestmark = [pytest.mark.guest, needs_kernel]
+
+CRASH = """
+name = "live"
+protocol = "raw"
+settle = "500ms"
+[topology]
+kind = "one_channel"
+nodes = 3
+channel = { rate = "20mbit", delay = "200us" }
+[workload]
+kind = "steady"
+rate = "100/s"
+for = "2s"
+payload = 50
+[[fault]]
+at = "500ms"
+kind = "crash"
+node = "n3"
+[[fault]]
+at = "1s"
+kind = "restart"
+node = "n3"
+"""
+
+MEASURED = """
+name = "measured"
+protocol = "raw"
+settle = "500ms"
+[topology]
+kind = "lan"
+nodes = 5
+[[impair]]
+on = "receivers"
+delay = "8ms"
+loss = "7%"
+[[clock]]
+node = "n2"
+offset = "30ms"
+[workload]
+kind = "bursts"
+rounds = 500
+every = "8ms"
+payload = 20
+destinations = "others"
+"""
+
+
+STARVED = """
+name = "starved"
+protocol = "raw"
+settle = "500ms"
+[topology]
+kind = "one_channel"
+nodes = 3
+channel = { rate = "20mbit" }
+[workload]
+kind = "script"
+[[workload.message]]
+at = "100ms"
+node = "n1"
+[[workload.message]]
+at = "400ms"
+node = "n2"
+"""
+
+
+def _live(text: str, tmp_path: Path, hold_s: float = 0) -> Result:
+    """Run a scenario with `tutti run --engine live` inside a guest whose time is real."""
+    out = tmp_path / "guest"
+    (out / "logs").mkdir(parents=True)
+    (out / "live.toml").write_text(text)
+    inside = Path("/run/tutti/run")
+    words = ["run", str(inside / "live.toml"), "--engine", "live", "--out", str(inside / "run")]
+    (out / "words.json").write_text(json.dumps({"words": words, "hold_s": hold_s}))
+    boot(
+        private_kernel(),
+        out,
+        site_packages(),
+        1,
+        EngineOptions(),
+        lambda now: None,
+        virtual_time=False,
+        arguments={"TUTTI_MAIN": "tests.helpers.live_in_guest"},
+    )
+    said = json.loads((out / "logs/agent.json").read_text())
+    log = (out / "logs/agent.txt").read_text()
+    assert said["interfaces"] == ["lo"], "the live engine left something behind"
+    assert "Traceback" not in log, log
+    return checked(out / "run")
+
+
+def test_a_live_run_is_judged_like_any_other(tmp_path: Path) -> None:
+    result = _live(CRASH + '[[expect]]\nproperty = "ST-3"\n', tmp_path)
+    assert not result.history.holes, result.history.holes
+    assert {one.verdict.property: str(one.verdict.outcome) for one in result.properties}["ST-3"] == "pass"
+    share = measure(result.history, "delivered_share")
+    assert share is not None and share > 0.8  # n3 missed what came while it was dead
+
+
+def test_a_run_is_not_over_while_the_nodes_get_no_processor(tmp_path: Path) -> None:
+    result = _live(STARVED, tmp_path, hold_s=2)
+    delivered = [event for event in result.history.events if event.kind is NoteKind.DELIVERED]
+    assert len(delivered) == 2 * 3
+    late = max(event.time_ns for event in delivered) - min(event.time_ns for event in delivered)
+    assert late > 1.9e9, "the nodes were not held"
+
+
+def test_loss_delay_and_skew_are_what_was_asked(tmp_path: Path) -> None:
+    result = _live(MEASURED, tmp_path)
+    copies = 500 * 5 * 4  # 10,000
+    loss = measure(result.history, "loss_share")
+    assert loss is not None and abs(loss - 0.07) < 4 * math.sqrt(0.07 * 0.93 / copies)
+    # Real time: a busy machine adds delay, it never takes any away.
+    delay = measure(result.history, "delay_p50_ms")
+    assert delay is not None and 8.0 <= delay < 12.0
+    # A NOTE is seen after the clock was read, on a busy machine long after: the one seen soonest tells its error.
+    errors_ms = {
+        node: max(one.local_ns - one.time_ns for one in result.history.events if one.node == node) / 1e6
+        for node in result.history.nodes
+    }
+    assert 29.0 < errors_ms.pop(2) <= 30.0
+    assert all(-1.0 < error <= 0.0 for error in errors_ms.values()), errors_ms

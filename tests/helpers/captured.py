@@ -1,0 +1,84 @@
+"""Captures made from a history, as a run would have left them: one pcap per node, one of the harness, a manifest."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from captures.history import Event, History
+from captures.samples import LITTLE_NS, cooked, ethernet, pcap
+from captures.unwrap import ETHERNET, LINUX_SLL2
+from nodes.wire import ETHERTYPE, Pdu, encode
+from nodes.wire.note import Note
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame at one capture point."""
+
+    time_ns: int
+    at: str
+    pdu: Pdu
+    outgoing: bool = True
+
+
+def note_of(event: Event) -> Note:
+    """The NOTE that an event was."""
+    return Note(
+        src=event.node,
+        kind=event.kind,
+        incarnation=event.incarnation,
+        number=event.number,
+        local_ns=event.local_ns,
+        about=event.about,
+        seq=event.seq,
+        npeers=len(event.peers),
+        nvalues=len(event.values),
+        peers=event.peers,
+        values=event.values,
+        text=event.text.encode(),
+    )
+
+
+def write_captures(directory: Path, history: History, frames: Iterable[Frame] = ()) -> Path:
+    """captures/ with the NOTEs of a history and some protocol frames; returns it."""
+    found = [
+        Frame(event.time_ns, f"n{event.node}" if event.node else "harness", note_of(event), outgoing=False)
+        for event in history.events
+    ]
+    by_point: dict[str, list[Frame]] = defaultdict(list)
+    for frame in (*found, *frames):
+        by_point[frame.at].append(frame)
+    captures = directory / "captures"
+    captures.mkdir(parents=True, exist_ok=True)
+    for point, listed in by_point.items():
+        listed.sort(key=lambda frame: frame.time_ns)
+        (captures / f"{point}.pcap").write_bytes(timed_pcap(listed, cooked_frames=point.startswith(("n", "r"))))
+    return captures
+
+
+def timed_pcap(frames: Iterable[Frame], *, cooked_frames: bool = True) -> bytes:
+    """The bytes of a capture with these frames at their times."""
+    parts = [pcap((), LINUX_SLL2 if cooked_frames else ETHERNET)]
+    for frame in frames:
+        data = encode(frame.pdu)
+        data = cooked(ETHERTYPE, data, outgoing=frame.outgoing) if cooked_frames else ethernet(ETHERTYPE, data)
+        seconds, fraction = divmod(frame.time_ns, 10**9)
+        parts.append(LITTLE_NS.header.pack(seconds, fraction, len(data), len(data)) + data)
+    return b"".join(parts)
+
+
+def write_manifest(directory: Path, **more: Any) -> dict[str, dict[str, int]]:
+    """A manifest whose counters agree with the captures; returns the counters."""
+    from captures.columns import audit
+
+    counters = {}
+    for path in sorted((directory / "captures").glob("*.pcap")):
+        frames = audit(path).frames
+        counters[path.stem] = {"written": frames, "received": frames, "dropped": 0, "if_dropped": 0}
+    (directory / "manifest.json").write_text(json.dumps({"captures": counters, **more}))
+    return counters

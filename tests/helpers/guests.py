@@ -1,0 +1,107 @@
+"""Runs in the private kernel, for tests: a scenario in, a run directory out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from harness import rundir, runner
+from harness.check import Result, checked
+from harness.engines.outcome import EngineOptions
+from harness.rundir import RunDir
+from harness.scenario import loads
+
+ROOT = Path(__file__).resolve().parents[2]
+
+needs_kernel = pytest.mark.skipif(
+    "TUTTI_KERNEL" not in os.environ, reason="there is no private kernel: run the tests with `./tutti test`"
+)
+
+
+def run(text: str, out: Path, *, seed: int | None = None, settings: Sequence[str] = ()) -> tuple[RunDir, Result]:
+    """Run and judge a scenario."""
+    scenario = loads(text, seed=seed, settings=settings)
+    where = rundir.create(scenario.name, scenario.seed, out)
+    runner.run(scenario, where, EngineOptions(), lambda now: None)
+    return where, checked(where.path)
+
+
+def tutti(
+    *words: str,
+    cwd: Path = ROOT,
+    code: Path = ROOT,
+    user: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    timeout_s: float = 300,
+) -> subprocess.CompletedProcess[str]:
+    """The command line as a process of its own."""
+    return subprocess.run(
+        command(*words),
+        cwd=cwd,
+        user=user,
+        env=child_environment(code, environment),
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
+def command(*words: str) -> list[str]:
+    """How to start it with this Python."""
+    return [sys.executable, "-P", "-m", "harness", *words]
+
+
+def child_environment(code: Path = ROOT, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment that the `tutti` shell file gives."""
+    return {**os.environ, "PYTHONPATH": str(code), "PYTHONDONTWRITEBYTECODE": "1", **(more or {})}
+
+
+def digest(where: Path) -> dict[str, str]:
+    """What must be equal for equal runs."""
+    files = [*sorted((where / "captures").iterdir()), where / "verdict.json"]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def for_everybody(directory: Path) -> Path:
+    """A copy of the code below this directory, which other users can read and enter wherever the checkout lies."""
+    for package in ("harness", "nodes", "topologies", "captures"):
+        shutil.copytree(ROOT / package, directory / "code" / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for one in (directory, *directory.parents):
+        if one == Path(tempfile.gettempdir()):
+            break
+        one.chmod(one.stat().st_mode | 0o055)
+    return directory / "code"
+
+
+def guests(under: Path) -> dict[Path, int]:
+    """Private kernels that run now: run directory below that one -> process."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            runs = [Path(word.removeprefix("TUTTI_RUN=")) for word in words if word.startswith("TUTTI_RUN=")]
+            found.update({run: int(entry.name) for run in runs if run.is_relative_to(under)})
+    return found
+
+
+def soon(condition: Callable[[], object], patience_s: float = 20.0) -> bool:
+    """Does it come true?"""
+    end = time.monotonic() + patience_s
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True

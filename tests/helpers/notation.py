@@ -1,0 +1,198 @@
+"""Histories in one line each, for tests of judges. Tokens stand in the order of true time, one millisecond apart:
+
+    1+a>2,3     node 1 sends a message, called a from now on, to 2 and 3 (SUBMITTED, SENT); 1+a sends it to all;
+                1+a>2,3#5 with a tag of 5 entries
+    1+a>2/3,1,1 with a tag of 3 s-records and the vector time (1, 1)
+    1&a>2,3     node 1's application submits it and nothing more follows
+    2^a 2~a 2=a 2-a    node 2 accepts, pre-acknowledges, confirms, delivers a; several names: 2-abc
+    2-a#7       ... delivers, with the value 7 (a hash)
+    2%a,1.5     node 2 delivers a of Δ-causal order, after a wait of 1.5 ms; 2%a,1.5,3 with 3 entries in CB_m[2]
+    2/a 2/a,overtaken   node 2 refuses a, because it is late, or for that reason
+    2[1,2,3     node 2 installs the view {1,2,3}; 2[1,2,3#4 gives it the number 4
+    2!3,late    node 2 raises an alarm about node 3, with a text; 2! about nobody
+    1$a         node 1 is told SUCCESS of a; 1$a:2,3 FAIL with the suspects 2 and 3
+    x3 r3       the harness crashes node 3; restarts it (its next incarnation)
+    l3          node 3 leaves by itself
+    cut3 join3  the harness takes node 3's link down and up again
+    n1>DATA/1a  a frame him.DATA of source 1 about a leaves node 1; n2<DATA/1a enters node 2; n1<delta.DATA/2a;
+                n1>DATA/1a#7 says that its sender holds what has hash 7; n3<delta.DATA/2c:ab has a and b in CB_c[3]
+    @7.5        it is now 7.5 ms; 2@7.5 node 2's clock shows 7.5 ms now and runs on from there
+    start heal end limit     marks of the harness: end is quiet, limit is not
+    fault3      the harness does something to node 3
+    hole        the captures have a hole
+
+Names of messages are single letters; a message of node i gets i's next number as its seq.
+"""
+
+from __future__ import annotations
+
+import re
+
+from captures.history import Event, History, Transmission
+from nodes.wire.note import NoteKind
+
+BASE_NS = 1_000_000_000
+UNIT_NS = 1_000_000
+
+_ABOUT = {"^": NoteKind.ACCEPTED, "~": NoteKind.PREACKED, "=": NoteKind.CONFIRMED, "-": NoteKind.DELIVERED}
+_TOKEN = re.compile(r"(?P<node>\d+)(?P<sign>[-+&^~=\[!$@%/])(?P<rest>.*)")
+_FRAME = re.compile(
+    r"n(?P<node>\d+)(?P<way>[<>])(?P<title>[\w.]+)/(?P<src>\d+)(?P<name>[a-z]?)(?P<hash>#\d+)?(?P<tag>:[a-z]+)?"
+)
+_HARNESS = re.compile(r"(?P<what>x|r|l|cut|join|fault)(?P<node>\d+)")
+_MARKS = {"start": "start", "heal": "heal", "end": "end quiet", "limit": "end limit"}
+
+
+class _Writer:
+    def __init__(self, nodes: tuple[int, ...]) -> None:
+        self.nodes = nodes
+        self.now = BASE_NS
+        self.events: list[Event] = []
+        self.transmissions: list[Transmission] = []
+        self.holes: list[str] = []
+        self.names: dict[str, tuple[int, int]] = {}
+        self.stamps: dict[str, int] = {}
+        self.seq = dict.fromkeys(nodes, 0)
+        self.submissions = dict.fromkeys(nodes, 0)
+        self.incarnation = dict.fromkeys((0, *nodes), 1)
+        self.numbers = dict.fromkeys((0, *nodes), 0)
+        self.offset = dict.fromkeys((0, *nodes), 0)
+
+    def note(
+        self,
+        node: int,
+        kind: NoteKind,
+        about: tuple[int, int] = (0, 0),
+        peers: tuple[int, ...] = (),
+        values: tuple[int, ...] = (),
+        text: str = "",
+    ) -> None:
+        self.numbers[node] += 1
+        self.events.append(
+            Event(
+                self.now,
+                node,
+                kind,
+                about[0],
+                about[1],
+                peers,
+                values,
+                text,
+                self.incarnation[node],
+                self.numbers[node],
+                self.now + self.offset[node],
+                f"n{node}.pcap" if node else "harness.pcap",
+                self.numbers[node],
+            )
+        )
+
+    def token(self, token: str) -> None:
+        if token in _MARKS:
+            self.note(0, NoteKind.MARK, text=_MARKS[token])
+        elif token == "hole":  # noqa: S105
+            self.holes.append("n1.pcap: frames are missing")
+        elif token.startswith("@"):
+            self.now = BASE_NS + round(float(token[1:]) * UNIT_NS)
+            return
+        elif match := _HARNESS.fullmatch(token):
+            self.harness(match["what"], int(match["node"]))
+        elif match := _FRAME.fullmatch(token):
+            at, way = f"n{match['node']}", "out" if match["way"] == ">" else "in"
+            frame = len(self.transmissions) + 1
+            title = match["title"] if "." in match["title"] else f"him.{match['title']}"
+            about = self.names.get(match["name"], (0, 0))
+            self.transmissions.append(
+                Transmission(
+                    self.now,
+                    at,
+                    way,
+                    int(match["src"]),
+                    title,
+                    100,
+                    f"{at}.pcap",
+                    frame,
+                    *about,
+                    digest=int((match["hash"] or "#0")[1:]),
+                    stamps=tuple([self.stamps[one] for one in (match["tag"] or ":")[1:]]),
+                )
+            )
+        elif match := _TOKEN.fullmatch(token):
+            if self.at_node(int(match["node"]), match["sign"], match["rest"]):
+                return
+        else:
+            raise ValueError(f"no such token: {token!r}")
+        self.now += UNIT_NS
+
+    def harness(self, what: str, node: int) -> None:
+        if what == "l":
+            self.note(node, NoteKind.LEFT, text="stopped by the others")
+        elif what == "r":
+            self.note(0, NoteKind.FAULT, peers=(node,), text="restart")
+            self.incarnation[node] += 1
+            self.numbers[node] = self.seq[node] = self.submissions[node] = 0
+            self.note(node, NoteKind.READY)
+        else:
+            text = {"x": "crash", "cut": "link down", "join": "link up", "fault": "pause"}[what]
+            self.note(0, NoteKind.FAULT, peers=(node,), text=text)
+
+    def at_node(self, node: int, sign: str, rest: str) -> bool:
+        """Write what a node did; True if that took no time."""
+        values: tuple[int, ...]
+        if sign == "@":
+            self.offset[node] = BASE_NS + round(float(rest) * UNIT_NS) - self.now
+            return True
+        if sign in "+&":
+            self.send(node, rest, sent=sign == "+")
+        elif sign in _ABOUT:
+            names, _, value = rest.partition("#")
+            for name in names:
+                values = (0, int(value)) if value else ()
+                self.note(node, _ABOUT[sign], self.names.get(name, (9, ord(name))), values=values)
+                self.now += UNIT_NS
+            self.now -= UNIT_NS
+        elif sign == "%":
+            name, wait, *entries = rest.split(",")
+            values = (self.stamps[name], round(float(wait) * UNIT_NS), 0, int(entries[0]) if entries else 0, 0)
+            self.note(node, NoteKind.DELIVERED, self.names[name], values=values)
+        elif sign == "/":
+            name, _, why = rest.partition(",")
+            self.note(node, NoteKind.REFUSED, self.names[name], values=(self.stamps[name], 1), text=why or "late")
+        elif sign == "[":
+            members, _, number = rest.partition("#")
+            self.note(node, NoteKind.VIEW, (0, int(number or 0)), peers=_nodes(members))
+        elif sign == "!":
+            peers, _, text = rest.partition(",")
+            self.note(node, NoteKind.ALARM, peers=_nodes(peers), text=text)
+        else:
+            name, _, suspects = rest.partition(":")
+            text = "FAIL" if suspects else "SUCCESS"
+            self.note(node, NoteKind.RESULT, self.names[name], peers=_nodes(suspects), text=text)
+        return False
+
+    def send(self, node: int, rest: str, sent: bool) -> None:
+        rest, _, entries = rest.partition("#")
+        rest, _, records = rest.partition("/")
+        name, _, to = rest.partition(">")
+        peers = _nodes(to) if to else self.nodes
+        self.submissions[node] += 1
+        self.note(node, NoteKind.SUBMITTED, (node, self.submissions[node]), peers=peers)
+        if sent:
+            self.seq[node] += 1
+            above = (self.incarnation[node] - 1) << 32
+            self.names[name] = (node, above | self.seq[node])
+            self.stamps[name] = self.now + self.offset[node]
+            tag = _nodes(records) if records else (self.stamps[name], int(entries or 0))
+            values = (self.submissions[node], *tag)
+            self.note(node, NoteKind.SENT, self.names[name], peers=peers, values=values)
+
+
+def _nodes(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(",") if part)
+
+
+def history(line: str, nodes: int = 3, **settings: int | str) -> History:
+    """The history that a line describes, among nodes 1..nodes, of a protocol with these options."""
+    writer = _Writer(tuple(range(1, nodes + 1)))
+    for token in line.split():
+        writer.token(token)
+    return History(writer.nodes, tuple(writer.events), tuple(writer.holes), tuple(writer.transmissions), settings)

@@ -1,0 +1,131 @@
+"""docs/states.md: which states the machines have and what takes them from one to another, as seen in random
+schedules.
+
+`./tutti python -m tests.helpers.states` writes the page again. The schedules are those of the adversity tests,
+so they are the same for everybody until a rule changes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from nodes.him.machine import Him
+from nodes.him.sender import Sending
+from nodes.machine import Received
+from nodes.st.machine import St
+from nodes.st.recovery import Mode
+from nodes.to.machine import To
+from tests.machines import test_him_adversity, test_st_adversity, test_to_adversity
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "states.md"
+SCHEDULES = 120
+Seen = dict[tuple[str, str], set[str]]  # (from, to) -> what arrived
+
+_HEAD = """\
+# The states of the machines
+
+What takes a machine from one state to another: a PDU that came, `submit` (the application) or `wake` (a time that was
+waited for). States that a machine passes through within one such step are left out. Drawn from {count} random schedules
+of each protocol; a test repeats some of them and complains when it sees a change that is not here.
+`./tutti python -m tests.helpers.states` draws this page again.
+"""
+_DIAGRAMS = {
+    "st": (
+        "ST, the recovery round (paper 000 §4)",
+        "A round goes from data transfer through the other three; what is lost meanwhile begins another one.",
+    ),
+    "to": (
+        "TO, the view control (paper 001 §4, §5)",
+        "Each state has the recovery round of ST inside. Who has left comes back as the next incarnation of itself.\n"
+        "What a new process hears first starts it: as a founding member, or as one who comes back.",
+    ),
+    "him": (
+        "HIM, one message at its originator (paper 003 §3.3)",
+        "In `round` the neighbours are tested and reports may come; `waiting` is for our own test after T_dec; in\n"
+        "`asking` the originator asks the suspects itself (D-HI-6). After SUCCESS and FAIL nothing changes any more.",
+    ),
+}
+
+
+@contextlib.contextmanager
+def watched(cls: type[Any], states: Callable[[Any], dict[Any, str]], seen: Seen) -> Iterator[None]:
+    """Note every change of a state between the beginning and the end of a step."""
+    real = cls.step
+
+    def step(self: Any, event: Any, now_ns: int) -> Any:
+        before = states(self)
+        outputs = real(self, event, now_ns)
+        trigger = event.pdu.TYPE.title if isinstance(event, Received) else type(event).__name__.lower()
+        for key, state in states(self).items():
+            if state != before.get(key, "[*]"):
+                seen.setdefault((before.get(key, "[*]"), state), set()).add(trigger)
+        return outputs
+
+    cls.step = step
+    try:
+        yield
+    finally:
+        cls.step = real
+
+
+def _st(machine: Any) -> dict[Any, str]:
+    return {0: machine.mode.value}
+
+
+def _to(machine: Any) -> dict[Any, str]:
+    return {0: machine.vm.value} if machine._started else {}
+
+
+def _him(machine: Any) -> dict[Any, str]:
+    return {seq: _of_message(one) for seq, one in machine._sender._open.items()}
+
+
+def _of_message(one: Sending) -> str:
+    if one.outcome:
+        return one.outcome
+    return "asking" if one.probing else "waiting" if one.waiting else "round"
+
+
+def observe(count: int) -> dict[str, Seen]:
+    """All changes in so many schedules of each protocol."""
+    found: dict[str, Seen] = {name: {} for name in _DIAGRAMS}
+    with watched(St, _st, found["st"]), watched(To, _to, found["to"]), watched(Him, _him, found["him"]):
+        for seed in range(count):
+            test_st_adversity.schedule(seed)
+            test_to_adversity.schedule(seed)
+            test_him_adversity.Schedule(("silence", "proof")[seed % 2], seed).run()
+    return found
+
+
+def page(found: dict[str, Seen]) -> str:
+    """The page."""
+    parts = [_HEAD.format(count=SCHEDULES)]
+    first = {"st": Mode.DATA.value}
+    for name, (title, text) in _DIAGRAMS.items():
+        lines = [f"    [*] --> {first[name]}"] if name in first else []
+        lines += [
+            f"    {one} --> {other} : {', '.join(sorted(by))}" for (one, other), by in sorted(found[name].items())
+        ]
+        parts.append(f"## {title}\n\n{text}\n\n```mermaid\nstateDiagram-v2\n" + "\n".join(lines) + "\n```\n")
+    return "\n".join(parts)
+
+
+def read(text: str) -> dict[str, Seen]:
+    """What a page says."""
+    found: dict[str, Seen] = {}
+    for name, part in zip(_DIAGRAMS, text.split("```mermaid")[1:], strict=True):
+        found[name] = {}
+        for line in part.split("```")[0].splitlines():
+            change, _, triggers = line.strip().partition(" : ")
+            if triggers:
+                one, _, other = change.partition(" --> ")
+                found[name][one, other] = set(triggers.split(", "))
+    return found
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(observe(SCHEDULES)))
+    print(PAGE)

@@ -1,0 +1,1 @@
+"""Judges, on histories in one line each."""

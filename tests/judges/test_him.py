@@ -1,0 +1,95 @@
+"""The judges of high integrity multicast, on histories in one line each."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.judges import Outcome, judge
+from tests.helpers.notation import history
+
+PASS, FAIL, UNKNOWN = Outcome.PASS, Outcome.FAIL, Outcome.UNKNOWN
+
+_HELD = "1+a 1-a 2-a 3-a"
+_TIMES = {"maxfail": 1, "q": 1, "rtry": 1, "rto_max_ns": 1_000_000, "decide_ns": 10_000_000}
+
+CASES = [
+    # HI-1
+    ("HI-1", f"{_HELD} 1$a end", PASS),
+    ("HI-1", "1+a 1-a 2-a 1$a end", FAIL),
+    ("HI-1", "1+a 1-a 2-a 1$a 3-a end", FAIL),  # told too early
+    ("HI-1", "1+a 1-a 2-a 1$a 3-a hole", FAIL),
+    ("HI-1", "1+a 1-a 2-a 1$a hole", UNKNOWN),
+    ("HI-1", "1+a 1-a 2-a 1$a:3 end", PASS),  # it was told FAIL
+    ("HI-1", "1+a 1-a#5 2-a#5 3-a#6 1$a end", FAIL),  # other bytes
+    ("HI-1", "1[1,2 1+a>1,2 1-a 2-a 1$a end", PASS),  # 3 is no member
+    ("HI-1", "1+a 1-a 2-a 1[1,2 1$a end", PASS),  # 3 was disjoined before
+    # HI-2
+    ("HI-2", f"{_HELD} 1$a end", PASS),
+    ("HI-2", "1+a 1-a 2-a 1$a:3 end", PASS),
+    ("HI-2", "1+a 1-a 2-a 1$a end", FAIL),
+    ("HI-2", "1+a 1-a 2-a end", FAIL),
+    ("HI-2", "1+a 1-a 2-a limit", UNKNOWN),
+    ("HI-2", "1+a 1-a 2-a @200 1$a:3 end", FAIL),  # too late
+    ("HI-2", "1+a 1-a 2-a @200 1$a:3 hole end", FAIL),
+    ("HI-2", "1+a 1-a 2-a hole end", UNKNOWN),
+    # HI-3
+    ("HI-3", _HELD, PASS),
+    ("HI-3", f"{_HELD} 2-a", FAIL),
+    ("HI-3", f"{_HELD} hole", UNKNOWN),
+    # HI-4
+    ("HI-4", "1+a 1-a#5 2-a#5", PASS),
+    ("HI-4", "1+a 1-a#5 2-a#6", FAIL),
+    ("HI-4", "1+a 1-a 2-a", UNKNOWN),
+    ("HI-4", "1+a 1-a 2-a n1>DATA/1a#5 n2>QUERY/2a#5", PASS),
+    ("HI-4", "1+a 1-a 2-a n1>DATA/1a#5 n2>QUERY/2a#6", FAIL),
+    ("HI-4", "1+a 1-a n1>DATA/1a#5 n2>ANSWER/2a#0", PASS),  # it holds nothing
+    ("HI-4", "1+a 1-a#5 2-a#5 hole", UNKNOWN),
+    # HI-5
+    ("HI-5", "x3 1[1,2", PASS),
+    ("HI-5", "1[1,2 x3", FAIL),
+    ("HI-5", "fault3 1[1,2", PASS),
+    ("HI-5", "fault3 1[1,3", FAIL),  # the wrong one
+    ("HI-5", "1[1,2 hole", UNKNOWN),
+    ("HI-5", "1[1,2,3 x3 1[1,2 r3 1[1,2,3", PASS),
+]
+
+
+@pytest.mark.parametrize(("name", "line", "outcome"), CASES, ids=lambda value: str(value))
+def test_judge(name: str, line: str, outcome: Outcome) -> None:
+    (one,) = judge(history(line, **_TIMES), [name])
+    assert one.outcome is outcome, one
+
+
+def test_without_the_time_outs_a_failure_in_time_cannot_be_told() -> None:
+    (one,) = judge(history("1+a 1-a 2-a 1$a:3 end"), ["HI-2"])
+    assert one.outcome is UNKNOWN
+
+
+# One loss-free message in a ring of 3: 1 DATA, 3 QUERY, 3 ANSWER = 2n + 1.
+
+_MULTICAST = "1+a n1>DATA/1a n2<DATA/1a n3<DATA/1a 1-a 2-a 3-a"
+_TESTS = " ".join(
+    f"n{i}>QUERY/{i}a n{j}<QUERY/{i}a n{j}>ANSWER/{j}a n{i}<ANSWER/{j}a" for i, j in ((1, 2), (2, 3), (3, 1))
+)
+
+COUNTS = [
+    ("HI-6", f"{_MULTICAST} {_TESTS} 1$a", PASS),
+    ("HI-6", f"{_MULTICAST} {_TESTS} n2>ANSWER/2a n1<ANSWER/2a 1$a", FAIL),
+    ("HI-6", f"{_MULTICAST} {_TESTS} hole 1$a", UNKNOWN),
+    ("HI-6", f"{_MULTICAST} 1$a".replace("n2<DATA/1a", ""), PASS),  # a copy was lost: nothing is claimed
+    ("HI-6", "1+a 1-a 2-a 3-a 1$a", UNKNOWN),
+    # The question to 2 was lost and repeated; the copy that came to the host of 3, which is dead, makes up for nothing.
+    ("HI-6", "1[1,2 1+a>1,2 n1>DATA/1a n2<DATA/1a n3<DATA/1a n1>QUERY/1a n1>QUERY/1a n2<QUERY/1a 1-a 2-a 1$a", PASS),
+    ("HI-7", "1[1,2 1+a>1,2 n1>DATA/1a n2<DATA/1a n3<DATA/1a n1>QUERY/1a n1>QUERY/1a n2<QUERY/1a 1-a 2-a 1$a", PASS),
+    ("HI-7", f"{_MULTICAST} {_TESTS} 1$a", PASS),
+    ("HI-7", f"{_MULTICAST} {_TESTS} n1>END/1a n2<END/1a n3<END/1a 1$a", PASS),  # END comes on top
+    ("HI-7", f"{_MULTICAST} {_TESTS} n2>QUERY/2a n3<QUERY/2a 1$a", FAIL),
+    ("HI-7", f"{_MULTICAST} {_TESTS} hole 1$a", UNKNOWN),
+    ("HI-7", "1+a 1-a 2-a 3-a 1$a", UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("name", "line", "outcome"), COUNTS)
+def test_packet_counts(name: str, line: str, outcome: Outcome) -> None:
+    (one,) = judge(history(line), [name])
+    assert one.outcome is outcome, one

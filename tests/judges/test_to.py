@@ -1,0 +1,100 @@
+"""The judges of TO with stops and joins, on histories in one line each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.judges import Outcome, judge
+from tests.helpers.notation import history
+
+PASS, FAIL, UNKNOWN = Outcome.PASS, Outcome.FAIL, Outcome.UNKNOWN
+
+_ABC = "1+a 2+b 3+c"
+# 3 crashes after a, comes back and joins after b; c is sent by its second life.
+_JOIN = "1+a 1-a 2-a 3-a x3 1[1,2 2[1,2 1+b 1-b 2-b r3 1[1,2,3 2[1,2,3 3[1,2,3 3+c 1-c 2-c 3-c"
+
+CASES = [
+    # TD-1
+    ("TD-1", f"{_ABC} 1-abc 2-abc 3-abc end", PASS),
+    ("TD-1", f"{_ABC} 1-abc 2-bac 3-abc end", FAIL),  # order
+    ("TD-1", f"{_ABC} 1-abc 2-ac 3-abc end", FAIL),  # a gap
+    ("TD-1", f"{_ABC} 1-abc 2-ab 3-abc end", FAIL),  # not equal at the end
+    ("TD-1", f"{_ABC} 1-abc 2-ab 3-abc limit", UNKNOWN),
+    ("TD-1", f"{_ABC} 1-abc 2-bac 3-abc limit", FAIL),
+    ("TD-1", f"{_ABC} 1-abc 2-ac 3-abc hole end", UNKNOWN),
+    ("TD-1", f"{_ABC} 1-abc 2-bac 3-abc hole end", FAIL),
+    ("TD-1", f"{_ABC} 1-abc 2-abc 3-a x3 end", PASS),
+    ("TD-1", f"{_JOIN} end", PASS),
+    ("TD-1", "1+a 1-a 2-a 3-a x3 1[1,2 2[1,2 1+b 1-b 2-b r3 1[1,2,3 2[1,2,3 3[1,2,3 3+c 1-c 2-c end", FAIL),
+    # TD-2
+    ("TD-2", f"{_ABC} 1-abc 2-abc 3-ab x3 end", PASS),
+    ("TD-2", f"{_ABC} 1-abc 2-abc 3-b x3 end", FAIL),
+    ("TD-2", f"{_ABC} 1-ab 2-ab 3-abc x3 end", FAIL),  # it alone delivered c
+    ("TD-2", f"{_ABC} 1-ab 2-ab 3-abc x3 limit", UNKNOWN),
+    ("TD-2", f"{_ABC} 1-ab 2-ab 3-ab x3 hole end", UNKNOWN),
+    ("TD-2", f"{_ABC} 1-abc 2-abc 3-ba x3 limit", FAIL),
+    ("TD-2", f"{_ABC} 1-abc 2-abc 3-abc end", PASS),
+    # TD-3
+    ("TD-3", "3+a 3+b 3+c 1-ab 2-ab x3 end", PASS),
+    ("TD-3", "3+a 3+b 3+c 1-ab 2-a x3 end", FAIL),
+    ("TD-3", "3+a 3+b 3+c 1-ac 2-ac x3 end", FAIL),  # b is missing before c
+    ("TD-3", "3+a 3+b 3+c 1-ab 2-a x3 limit", UNKNOWN),
+    ("TD-3", "3+a 3+b 3+c 1-ab 2-a x3 hole end", UNKNOWN),
+    ("TD-3", "3+a 3+b 1~b 1-a 2-a x3 end", FAIL),  # pre-acknowledged, then deleted
+    ("TD-3", "3+a 3+b 1~b 1-ab 2-ab x3 end", PASS),
+    # TD-4
+    ("TD-4", "x3 1[1,2 2[1,2 end", PASS),
+    ("TD-4", "x3 1[1,2 end", FAIL),
+    ("TD-4", "x3 1[1,2 2[1,2 r3 1[1,2,3 2[1,2,3 3[1,2,3 end", PASS),
+    ("TD-4", "x3 1[1,2 2[1,2 r3 1[1,2,3 2[1,2 3[1,2,3 end", FAIL),
+    ("TD-4", "x3 1[1,2 limit", UNKNOWN),
+    ("TD-4", "x3 1[1,2 hole end", UNKNOWN),
+    ("TD-4", "1+a end", PASS),
+    # TD-5
+    ("TD-5", "1+a 3+b 1-a 2-a x3 end", PASS),  # b is of the dead one
+    ("TD-5", "1+a 3+b 1-a x3 end", FAIL),
+    ("TD-5", "1+a 3+b 1-a x3 limit", UNKNOWN),
+    ("TD-5", "1+a 1-a x2 x3 end", PASS),  # a majority is dead
+    ("TD-5", "x3 1[1,2 2[1,2 r3 end", FAIL),  # never let in
+    ("TD-5", "x3 r3 3[1,2,3 x2 1+a 1-a 3-a end", PASS),  # two stops, but one after the other
+    # TD-6
+    ("TD-6", f"{_JOIN} end", PASS),
+    ("TD-6", "1+a 1-a 2-a end", PASS),  # nobody joined
+    # 3 misses b, delivered after it was let in
+    ("TD-6", "x3 1[1,2 2[1,2 r3 1[1,2,3 2[1,2,3 3[1,2,3 1+b 3+c 1-bc 2-bc 3-c end", FAIL),
+    # 3 repeats a, delivered before it was let in
+    ("TD-6", "x3 1[1,2 2[1,2 1+a 1-a 2-a r3 1[1,2,3 2[1,2,3 3[1,2,3 3+c 1-c 2-c 3-ac end", FAIL),
+    ("TD-6", "x3 1[1,2 2[1,2 r3 1[1,2,3 2[1,2,3 3[1,2,3 1+a 1+b 3+c 1-abc 2-abc 3-ac end", FAIL),  # a gap
+    ("TD-6", "x3 1[1,2 2[1,2 r3 1[1,2,3 2[1,2,3 3[1,2,3 1+a 3+c 1-ac 2-ac 3-ca end", FAIL),
+    ("TD-6", "x3 1[1,2 2[1,2 r3 1[1,2,3 2[1,2,3 3[1,2,3 1+a 3+c 1-ac 2-ac 3-ca hole end", FAIL),
+    ("TD-6", "x3 1[1,2 2[1,2 r3 1[1,2,3 2[1,2,3 3[1,2,3 1+a 3+c 1-ac 2-ac 3-ac hole end", UNKNOWN),
+    ("TD-6", "x3 r3 3[1,2,3 1+a 1-a 2-a 3-a end", UNKNOWN),  # no member says where it came in
+    # a node that left by itself and came back is a joiner too
+    ("TD-6", "1+a 1-a 2-a l3 1[1,2 2[1,2 1+b 1-b 2-b 1[1,2,3 2[1,2,3 3[1,2,3 2+c 1-c 2-c 3-c end", PASS),
+    ("TD-6", "1+a 1-a 2-a l3 1[1,2 2[1,2 1+b 1-b 2-b 1[1,2,3 2[1,2,3 3[1,2,3 2+c 1-c 2-c 3-bc end", FAIL),
+]
+
+
+@pytest.mark.parametrize(("name", "line", "outcome"), CASES, ids=lambda value: str(value))
+def test_judge(name: str, line: str, outcome: Outcome) -> None:
+    (one,) = judge(history(line), [name])
+    assert one.outcome is outcome, one
+
+
+@pytest.mark.parametrize(("name", "line", "outcome"), [case for case in CASES if "x3" in case[1]], ids=lambda v: str(v))
+def test_who_is_asked_to_end_is_judged_like_who_crashes(name: str, line: str, outcome: Outcome) -> None:
+    crashed = history(line)
+    events = [replace(event, text="leave") if event.text == "crash" else event for event in crashed.events]
+    (one,) = judge(replace(crashed, events=tuple(events)), [name])
+    assert one.outcome is outcome, one
+
+
+def test_the_split_of_a_muted_node_is_seen_from_both_sides() -> None:
+    # TV-TO-4 without a quorum: 3 goes on alone and delivers its own message, the others theirs.
+    line = "1+a 3+z 1-a 2-a 3-z end"
+    assert [one.outcome for one in judge(history(line), ["TD-1", "TD-5"])] == [FAIL, FAIL]
+    (one,) = judge(history(line), ["TD-1"])
+    assert "n3" in one.sentence
+    assert one.events

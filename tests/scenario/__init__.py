@@ -1,0 +1,1 @@
+"""Scenarios and the networks they describe, before anything runs."""

@@ -1,0 +1,1 @@
+"""How the tree is written and who imports whom."""
