@@ -11,22 +11,19 @@ from __future__ import annotations
 import contextlib
 import heapq
 import os
-import random
 import select
 import socket
 import struct
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from harness.agent.notes import HarnessNotes
 from harness.agent.processes import start_helper
 from harness.agent.traffic import MARK
-from harness.scenario.faults import AnyFault, Delay, Duplicate, PduFault
+from harness.chosen import Rule
+from harness.scenario.faults import Delay, Duplicate
 from nodes.wire import ETHERTYPE, UDP_PORT, Pdu, WireError, decode_untrusted
 from nodes.wire.note import NoteKind
-from topologies.plan import Plan
-from topologies.seeds import seed_for
 
 _SO_MARK = 36
 _PACKET_OUTGOING = 4
@@ -36,44 +33,6 @@ _UDP_OVER_IPV6 = _ETHERNET_HEADER + 40 + 8
 _IPV6 = 0x86DD
 _UDP = 17
 _FRAME_MAX = 65_535
-
-
-@dataclass(slots=True)
-class Rule:
-    """One fault on one port."""
-
-    port: str  # interface of the switch towards the node
-    towards: int
-    fault: PduFault
-    starts_ns: int  # true time
-    draws: random.Random
-    what: str  # in words, for the NOTE
-    seen: int = 0
-
-    def takes(self, pdu: Pdu, now: int) -> bool:
-        """Is this PDU to be taken? Of those that match: skip some, spare some by chance, then take `count`."""
-        fault = self.fault
-        ended = fault.for_ns is not None and now >= self.starts_ns + fault.for_ns
-        if now < self.starts_ns or ended or not fault.pdu.matches(pdu):
-            return False
-        if fault.share < 1 and self.draws.random() >= fault.share:
-            return False
-        self.seen += 1
-        return self.seen > fault.skip and (fault.count is None or self.seen <= fault.skip + fault.count)
-
-
-def rules(plan: Plan, faults: Sequence[AnyFault], t0_ns: int, run_seed: int) -> list[Rule]:
-    """The rules of a scenario's faults."""
-    found = []
-    for number, fault in enumerate(faults):
-        if not isinstance(fault, PduFault):
-            continue
-        for towards in fault.towards or plan.hosts:
-            port = plan.port_towards(towards).interface
-            draws = random.Random(seed_for(run_seed, "pdu fault", str(number), towards))
-            what = " ".join((fault.KIND, *fault.pdu.types, *(f"from n{src}" for src in fault.pdu.src)))
-            found.append(Rule(port, int(towards[1:]), fault, t0_ns + fault.at_ns, draws, f"{what} towards {towards}"))
-    return found
 
 
 def start_injector(devices: Mapping[str, str], found: Sequence[Rule]) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from harness import chosen
 from harness.agent import forger, injector, processes
 from harness.agent.notes import HarnessNotes
 from harness.agent.recorder import Point, Recorder
@@ -173,7 +174,7 @@ class _Run:
             self.notes.send(NoteKind.MARK, text=f"probe {name}", loopback=loopback)
 
     def _inject(self) -> None:
-        rules = injector.rules(self.plan, self.scenario.fault, self.t0, self.scenario.seed)
+        rules = chosen.rules(self.plan, self.scenario.fault, self.t0, self.scenario.seed)
         if rules:
             devices = self.traffic.inject(sorted({rule.port for rule in rules}))
             self.helpers["the injector of PDU faults"] = injector.start_injector(devices, rules)
