@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from nodes.wire.note import NoteKind
 
@@ -73,3 +74,5 @@ class History:
     transmissions: tuple[Transmission, ...] = ()
     settings: Mapping[str, int | float | str] = field(default_factory=dict)  # the protocol's options, from the scenario
     segments: tuple[Segment, ...] = ()  # of a protocol over TCP, in the order of time
+    protocol: str = ""  # its name
+    options: Any = None  # and its options, of the protocol's own type

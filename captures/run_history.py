@@ -49,6 +49,8 @@ def load_history(
     counters: Mapping[str, Mapping[str, Any]] | None = None,
     settings: Mapping[str, int | float | str] | None = None,
     segments: bool = False,
+    protocol: str = "",
+    options: Any = None,
 ) -> History:
     """What the captures in a directory say. Without `nodes` they are those that have a capture n<number>.pcap.
 
@@ -94,6 +96,8 @@ def load_history(
         tuple(transmissions),
         dict(settings or {}),
         tuple(streams),
+        protocol,
+        options,
     )
 
 

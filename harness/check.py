@@ -120,6 +120,8 @@ def evaluate(scenario: Scenario, captures: Path, manifest: Mapping[str, Any]) ->
         counters=manifest.get("captures", {}),
         settings=settings_of(scenario.options),
         segments=protocol(scenario.protocol).transport == "tcp",
+        protocol=scenario.protocol,
+        options=scenario.options,
     )
     if "failed" in manifest:
         reason = "manifest.json: the run was not carried out to its end"
