@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import select
 import signal
 import socket
 import sys
@@ -24,11 +23,11 @@ from nodes.clock import Clock
 from nodes.links import Attachment, Loopback, attach
 from nodes.machine import Farewell, Log, Machine, Output, ProtocolSpec, Received, Send, Setting, Submit, Wake
 from nodes.streams import Streams
+from nodes.waiting import readable
 from nodes.wire import WireError, decode_untrusted, encode
 from nodes.wire.note import Note, NoteKind
 
 _PR_SET_NAME, _PR_SET_TIMERSLACK = 15, 29
-_BILLION = 1_000_000_000
 # Turns in a row without sleeping after which a machine is taken for stuck: with a clock that moves only while
 # everybody sleeps, a deadline that never gets past now would hang the run for ever.
 _TURNS_MAX = 100_000
@@ -129,11 +128,11 @@ class Shell:
                 continue
             turns = 0
             listen = [control] if self._read_at > now else [link, control]
-            readable, _, _ = select.select(listen, [], [], None if wait_ns is None else wait_ns / _BILLION)
+            ready = readable(listen, wait_ns)
             now = time.time_ns()
-            if control in readable:
+            if control in ready:
                 self._obey(now)
-            if link in readable:
+            if link in ready:
                 self._take(now)
         self._end(now)
 

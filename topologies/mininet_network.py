@@ -25,14 +25,13 @@ from mininet.node import Node
 from mininet.nodelib import LinuxBridge
 from mininet.topo import Topo
 
-from topologies.netlink import IPRoute
+from topologies.netlink import IPRoute, set_neighbours
 from topologies.plan import PREFIX_LENGTH, Plan
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _CLONE_NEWNET = 0x40000000
 MININET_VERSION: str = VERSION
 CHANNEL = "channel"  # the interface (an ifb) that is the one queue of a one_channel
-NETLINK_PERMANENT = 0x80
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
 
 
@@ -332,14 +331,9 @@ class Network:
                     netlink.addr(
                         "add", index=index[end.interface], address=address, prefixlen=PREFIX_LENGTH, flags=0x02
                     )
-        for neighbour in self.plan.neighbours.get(name, ()):
-            netlink.neigh(
-                "replace",
-                ifindex=index[neighbour.interface],
-                dst=neighbour.address,
-                lladdr=neighbour.mac,
-                state=NETLINK_PERMANENT,
-            )
+        neighbours = [(index[one.interface], one.address, one.mac) for one in self.plan.neighbours.get(name, ())]
+        with node.entered():
+            set_neighbours(neighbours)
         for route in self.plan.routes.get(name, ()):
             if route.via is not None:
                 netlink.route("add", dst=route.prefix, gateway=route.via, oif=index[route.interface])

@@ -18,6 +18,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated
 
 GROUP = "ff15::7475"  # transient, site-local: routers forward it
@@ -106,7 +107,7 @@ class Lan:
     router: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """One network, complete. The mappings have an entry for every host and router, in their order."""
 
@@ -143,23 +144,38 @@ class Plan:
                 return end
         raise PlanError(f"no interface {interface}")
 
+    # What is asked for every pair of nodes is looked up, not looked for.
+
+    @cached_property
+    def _by_node(self) -> Mapping[str, tuple[End, ...]]:
+        found: dict[str, list[End]] = {}
+        for end in self.ends():
+            found.setdefault(end.node, []).append(end)
+        return {node: tuple(ends) for node, ends in found.items()}
+
+    @cached_property
+    def _by_link(self) -> Mapping[str, Link]:
+        return {link.name: link for link in self.links}
+
+    @cached_property
+    def _by_host(self) -> Mapping[str, Lan]:
+        return {host: lan for lan in self.lans for host in lan.hosts}
+
     def interfaces(self, node: str) -> tuple[End, ...]:
         """The interfaces of a node, in the order in which they are made."""
-        return tuple(end for end in self.ends() if end.node == node)
+        return self._by_node.get(node, ())
 
     def link(self, name: str) -> Link:
         """The link of that name."""
-        for link in self.links:
-            if link.name == name:
-                return link
-        raise PlanError(f"no link {name}")
+        if name not in self._by_link:
+            raise PlanError(f"no link {name}")
+        return self._by_link[name]
 
     def lan_of(self, host: str) -> Lan:
         """The LAN that a host is on."""
-        for lan in self.lans:
-            if host in lan.hosts:
-                return lan
-        raise PlanError(f"no host {host}")
+        if host not in self._by_host:
+            raise PlanError(f"no host {host}")
+        return self._by_host[host]
 
     def port_towards(self, host: str) -> End:
         """The switch port of a host: what happens to all that the host receives, happens here."""

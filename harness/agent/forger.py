@@ -8,7 +8,6 @@ is its own; what stands in them is whatever the scenario wants.
 from __future__ import annotations
 
 import os
-import select
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,11 +17,10 @@ from harness.agent.processes import start_helper
 from harness.scenario.faults import AnyFault, Forge
 from harness.scenario.forgeries import Fields, changed, made, sized
 from nodes.links import Attachment, Link, attach
+from nodes.waiting import readable
 from nodes.wire import Pdu, WireError, decode_untrusted, encode
 from nodes.wire.note import NoteKind
 from topologies.mininet_network import NamespaceNode
-
-_BILLION = 1_000_000_000
 
 
 @dataclass(slots=True)
@@ -93,8 +91,7 @@ class _Forger:
                     del one.times[0]
                     self._send(one)
             due = min((one.times[0] for one in self._work if one.times), default=None)
-            wait = None if due is None else max(0, due - time.time_ns()) / _BILLION
-            if select.select([self._link.socket], [], [], wait)[0]:
+            if readable([self._link.socket.fileno()], None if due is None else due - time.time_ns()):
                 self._hear()
 
     def _hear(self) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import heapq
 import os
-import select
 import socket
 import struct
 import time
@@ -22,6 +21,7 @@ from harness.agent.processes import start_helper
 from harness.agent.traffic import MARK
 from harness.chosen import Rule
 from harness.scenario.faults import Delay, Duplicate
+from nodes.waiting import readable
 from nodes.wire import ETHERTYPE, UDP_PORT, Pdu, WireError, decode_untrusted
 from nodes.wire.note import NoteKind
 
@@ -64,9 +64,8 @@ class _Injector:
             while self._held and self._held[0][0] <= now:
                 _, _, port, frame = heapq.heappop(self._held)
                 self._put(port, frame)
-            wait = (self._held[0][0] - now) / 1e9 if self._held else None
-            readable, _, _ = select.select(list(self._listen), [], [], wait)
-            for descriptor in readable:
+            wait_ns = self._held[0][0] - now if self._held else None
+            for descriptor in readable(list(self._listen), wait_ns):
                 sock, port = self._listen[descriptor]
                 self._drain(sock, port)
 

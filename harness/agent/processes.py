@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import socket
 import sys
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 from nodes.shell import NodeConfig, run_node
+from nodes.waiting import readable
 from topologies.mininet_network import NamespaceNode
 
 # Makes the configuration of a node, in its process, after the fork: incarnation and schedule depend on the moment.
@@ -167,10 +167,9 @@ def end_helper(pid: int) -> bool:
     return os.WIFSIGNALED(status)
 
 
-def wait(processes: Iterable[Process], timeout_s: float) -> None:
+def wait(processes: Iterable[Process], timeout_ns: int) -> None:
     """Sleep; a node that ends by itself meanwhile is an error at once."""
-    by_socket = {process.control: process for process in processes}
-    readable, _, _ = select.select(list(by_socket), [], [], timeout_s)
-    for control in readable:
-        word, _ = receive(by_socket[control])
-        raise NodeFailed(f"{by_socket[control].node} said {word!r} unasked")
+    by_descriptor = {process.control.fileno(): process for process in processes}
+    for descriptor in readable(list(by_descriptor), timeout_ns):
+        word, _ = receive(by_descriptor[descriptor])
+        raise NodeFailed(f"{by_descriptor[descriptor].node} said {word!r} unasked")

@@ -361,7 +361,7 @@ class _Run:
         """Sleep, telling every virtual second how far the run is."""
         while (now := time.time_ns()) < until_ns:
             self._tell_progress(now)
-            processes.wait(self.processes.values(), (min(until_ns, now + _SECOND) - now) / _SECOND)
+            processes.wait(self.processes.values(), min(until_ns, now + _SECOND) - now)
 
     def _tell_progress(self, now: int) -> None:
         os.pwrite(self._progress, f"{(now - self.t0) / _SECOND:12.1f} s".encode(), 0)
