@@ -28,10 +28,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from captures.check import CHECK_FAILED as CHECK_FAILED_CODE
-from captures.check import ERRORS, NO_TYPE, OK, verify
 from captures.fields import FieldColumn, Place, field_columns, lay_out
 from captures.gather import Bools, Offsets, Reader, groups
+from captures.headers import CHECK_FAILED, ERRORS, NO_TYPE, OK, verify
 from captures.pcap import FILE_HEADER, Audit, Block, blocks
 from captures.unwrap import Frames, unwrap
 from captures.values import Array, Rows, binary_array, build, named, nulls, numbers, occupied_rows, payload_lengths
@@ -312,8 +311,8 @@ class _Batch:
             case "src" | "pdu_length":
                 return numbers(np.where(right, getattr(self, name), -1), kind, -1)
             case "check_ok":
-                good = np.where(self.error == CHECK_FAILED_CODE, 0, 1)
-                tested = self.claims & ((self.error == OK) | (self.error >= CHECK_FAILED_CODE))
+                good = np.where(self.error == CHECK_FAILED, 0, 1)
+                tested = self.claims & ((self.error == OK) | (self.error >= CHECK_FAILED))
                 return pa.array(good.astype(bool), mask=~tested)
             case _:
                 return named(self.error, _ERRORS, OK)

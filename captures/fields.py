@@ -24,9 +24,9 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from captures.check import BEYOND, MISFIT
 from captures.counts import counts_of
 from captures.gather import Bools, Numbers, Offsets, Reader, integers_at, spread
+from captures.headers import BEYOND, MISFIT
 from nodes.wire import HEADER, Field, PduType, Proto, all_pdu_types
 from nodes.wire.table import (
     Bytes,

@@ -62,20 +62,26 @@ proto.fields = all
 local wrong = ProtoExpert.new("tutti.wrong", "corrupt PDU", expert.group.CHECKSUM, expert.severity.ERROR)
 proto.experts = { wrong }
 
--- The whole PDU as one big-endian number modulo MODULUS, its check field zero: 16 bits at a time stay exact in doubles.
+-- CRC-32, one byte at a time; `bit` comes with every Wireshark.
+local CRC = {}
+for byte = 0, 255 do
+  local rest = byte
+  for _ = 1, 8 do
+    rest = bit.bxor(bit.rshift(rest, 1), bit.band(rest, 1) * 0xedb88320)
+  end
+  CRC[byte] = rest
+end
+
+-- The check of a PDU: of all its bytes but those of the check itself.
 local function check_of(tvb, length)
-  local rest = 0
-  local place = 0
-  while place + 1 < length do
-    local half = tvb(place, 2):uint()
-    if place == 8 or place == 10 then half = 0 end
-    rest = (rest * 65536 + half) % MODULUS
-    place = place + 2
+  local bytes = tvb:raw(0, length)
+  local rest = -1
+  for place = 1, length do
+    if place <= 8 or place > 12 then
+      rest = bit.bxor(bit.rshift(rest, 8), CRC[bit.band(bit.bxor(rest, bytes:byte(place)), 255)])
+    end
   end
-  if place < length then
-    rest = (rest * 256 + tvb(place, 1):uint()) % MODULUS
-  end
-  return rest
+  return bit.bnot(rest) % 2 ^ 32
 end
 
 -- Numbers that only serve as counts; 8 bytes and more are far beyond any PDU anyway.

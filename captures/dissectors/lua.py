@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from captures.fields import column_of
-from nodes.wire import CHECK_MODULUS, ETHERTYPE, MAGIC, UDP_PORT, VERSION, Field, PduType, Proto, all_pdu_types
+from nodes.wire import ETHERTYPE, MAGIC, UDP_PORT, VERSION, Field, PduType, Proto, all_pdu_types
 from nodes.wire.table import Bytes, Count, Exactly, Flags, Members, Of, Records, SInt, SumOf, UInt, Vector
 
 _ENGINE = Path(__file__).with_name("engine.lua")
@@ -31,7 +31,6 @@ def lua_source() -> str:
         "UDP_PORT": UDP_PORT,
         "MAGIC": MAGIC,
         "VERSION": VERSION,
-        "MODULUS": CHECK_MODULUS,
     }
     head = "\n".join(f"local {name} = {value}" for name, value in constants.items())
     return f"-- Made from the wire table; do not edit.\n{head}\nlocal ROWS = {{\n{rows}\n}}\n\n{_ENGINE.read_text()}"

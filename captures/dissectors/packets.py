@@ -28,7 +28,7 @@ from scapy.packet import Packet, Raw, bind_bottom_up, bind_top_down
 from scapy.utils import PcapReader
 
 from captures.counts import counts_of
-from nodes.wire import CHECK_MODULUS, ETHERTYPE, HEADER, MAGIC, UDP_PORT, VERSION, PduType, all_pdu_types, pdu_type
+from nodes.wire import ETHERTYPE, HEADER, MAGIC, UDP_PORT, VERSION, PduType, all_pdu_types, check_of, pdu_type
 from nodes.wire import Field as TableField
 from nodes.wire.table import Bytes, Count, Exactly, Flags, Members, Of, Records, SInt, SumOf, UInt, Vector
 
@@ -227,8 +227,7 @@ class TuttiPdu(Packet):
         if self.length is None:
             data = data[:6] + len(data).to_bytes(2, "big") + data[8:]
         if self.check is None:
-            zeroed = data[:8] + bytes(4) + data[12:]
-            data = data[:8] + (int.from_bytes(zeroed, "big") % CHECK_MODULUS).to_bytes(4, "big") + data[12:]
+            data = data[:8] + check_of(data).to_bytes(4, "big") + data[12:]
         return data
 
 
@@ -257,8 +256,7 @@ def why_corrupt(data: bytes) -> str:
         return f"version {version_proto >> 4}"
     if not HEADER.size <= length <= len(data):
         return f"length {length} of {len(data)} bytes"
-    zeroed = data[:8] + bytes(4) + data[12:length]
-    if int.from_bytes(zeroed, "big") % CHECK_MODULUS != check:
+    if check_of(data[:length]) != check:
         return "check failed"
     row = pdu_type(version_proto & 15, number)
     if row is None:

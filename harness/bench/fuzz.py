@@ -18,9 +18,8 @@ from pathlib import Path
 from captures import samples
 from captures.columns import read_frames
 from captures.pcap import Audit
-from nodes.wire import Pdu, WireError, all_pdu_types, decode_untrusted, encode
-from nodes.wire.codec import check_of
-from nodes.wire.table import CHECK_OFFSET, HEADER
+from nodes.wire import HEADER, Pdu, WireError, all_pdu_types, check_of, decode_untrusted, encode
+from nodes.wire.table import CHECK
 
 _PER_CAPTURE = 1000
 _EXTREMES = (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF)
@@ -98,7 +97,7 @@ def changed_pdu(rng: random.Random) -> bytes:
                 data += encode(samples.random_pdu(rng.choice(rows), rng))[at % 12 :]
     if len(data) >= HEADER.size and rng.random() < 0.8:
         data[6:8] = min(len(data), 0xFFFF).to_bytes(2, "big")
-        data[CHECK_OFFSET : CHECK_OFFSET + 4] = check_of(bytes(data)).to_bytes(4, "big")
+        data[CHECK] = check_of(bytes(data)).to_bytes(4, "big")
     return bytes(data)
 
 

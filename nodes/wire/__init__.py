@@ -12,15 +12,12 @@ Every PDU begins with one header (big-endian, like everything here):
     | magic| ver proto| type | src| length| check  | the PDU's own fields, payload last
     +------+----------+------+----+-------+--------+---- ...
 
-`length` counts from the magic to the end of the payload: Ethernet pads short frames. `check` is the whole PDU
-read as one big-endian number, its own field zero, modulo the prime 2^32 - 5: unlike a sum it sees words that
-changed places, unlike a CRC it is one expression in Python, one short loop in C or Lua, and a matrix product
-over a million frames at a time in numpy.
+`length` counts from the magic to the end of the payload: Ethernet pads short frames. `check` is the CRC-32 of
+Ethernet and zip over the PDU without this field.
 """
 
-from nodes.wire.codec import decode_untrusted, encode
+from nodes.wire.codec import check_of, decode_untrusted, encode
 from nodes.wire.table import (
-    CHECK_MODULUS,
     ETHERTYPE,
     HEADER,
     MAGIC,
@@ -36,7 +33,6 @@ from nodes.wire.table import (
 )
 
 __all__ = [
-    "CHECK_MODULUS",
     "ETHERTYPE",
     "HEADER",
     "MAGIC",
@@ -48,6 +44,7 @@ __all__ = [
     "Proto",
     "WireError",
     "all_pdu_types",
+    "check_of",
     "decode_untrusted",
     "encode",
     "pdu_type",

@@ -10,10 +10,10 @@ import struct
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+from zlib import crc32
 
 from nodes.wire.table import (
-    CHECK_MODULUS,
-    CHECK_OFFSET,
+    CHECK,
     HEADER,
     MAGIC,
     VERSION,
@@ -33,7 +33,6 @@ from nodes.wire.table import (
 )
 
 _LETTER = {1: "B", 2: "H", 4: "I", 8: "Q"}
-_ZERO_CHECK = bytes(4)
 
 Encoder = Callable[[Any], bytes]
 Decoder = Callable[[bytes, int, dict[str, Any]], int]  # data, offset, fields so far -> new offset
@@ -41,7 +40,7 @@ Decoder = Callable[[bytes, int, dict[str, Any]], int]  # data, offset, fields so
 
 def check_of(data: bytes) -> int:
     """The check of a PDU, whatever stands in its check field."""
-    return int.from_bytes(data[:CHECK_OFFSET] + _ZERO_CHECK + data[CHECK_OFFSET + 4 :], "big") % CHECK_MODULUS
+    return crc32(data[CHECK.stop :], crc32(data[: CHECK.start]))
 
 
 def encode(pdu: Pdu) -> bytes:
@@ -49,9 +48,8 @@ def encode(pdu: Pdu) -> bytes:
     row = pdu.TYPE
     body = b"".join([part(pdu) for part in _encoders(row)])
     length = HEADER.size + len(body)
-    head = (MAGIC, VERSION << 4 | row.proto, row.number, pdu.src, length)
-    check = int.from_bytes(HEADER.pack(*head, 0) + body, "big") % CHECK_MODULUS
-    return HEADER.pack(*head, check) + body
+    unchecked = HEADER.pack(MAGIC, VERSION << 4 | row.proto, row.number, pdu.src, length, 0) + body
+    return unchecked[: CHECK.start] + check_of(unchecked).to_bytes(4, "big") + body
 
 
 def decode_untrusted(data: bytes, *, padded: bool = True) -> Pdu:

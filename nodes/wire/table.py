@@ -21,12 +21,11 @@ from enum import IntEnum
 from typing import Any, ClassVar
 
 MAGIC = 0x7475  # "tu"
-VERSION = 1
+VERSION = 2
 ETHERTYPE = 0x88B5  # IEEE 802 local experimental
 UDP_PORT = 0x88B5
-CHECK_MODULUS = 2**32 - 5
 HEADER = struct.Struct("!HBBHHI")  # magic, version << 4 | protocol, type, src, length, check
-CHECK_OFFSET = 8
+CHECK = slice(8, 12)
 
 
 class Proto(IntEnum):

@@ -21,7 +21,8 @@ from nodes.wire import ETHERTYPE, all_pdu_types, decode_untrusted, encode
 from nodes.wire.note import Note
 from nodes.wire.raw import RawData
 from nodes.wire.st import StData
-from tests.helpers.agreement import columns_agree, mend, pdu_columns, rows_of
+from tests.helpers.agreement import columns_agree, pdu_columns, rows_of
+from tests.helpers.typed import mend
 
 ORDERS = [Order(letter, fraction) for letter in "<>" for fraction in (10**9, 10**6)]
 quick = settings(max_examples=60, deadline=None, derandomize=True)
@@ -71,7 +72,7 @@ def test_a_changed_byte_gives_the_codec_and_the_decoder_the_same_doubt(
 
 # Bytes typed by hand: a shared table cannot reveal its own mistake.
 NOTE_BYTES = bytes.fromhex(
-    "7475 10 01 0002 0039 39f88852"  # magic, version 1 and protocol 0, type 1, src 2, length 57, check
+    "7475 20 01 0002 0039 f8ea6957"  # magic, version 2 and protocol 0, type 1, src 2, length 57, check
     "07 0001 00000009"  # DELIVERED, incarnation 1, number 9
     "0000000000000f42"  # local_ns 3906
     "0003 0000000100000005"  # about node 3's message 1 << 32 | 5
@@ -95,7 +96,7 @@ NOTE = Note(
     text="okä.".encode(),
 )
 RAW_BYTES = bytes.fromhex(
-    "7475 11 01 0001 0018 9b8750b0"  # magic, version 1 and protocol 1, type 1, src 1, length 24, check
+    "7475 21 01 0001 0018 b8c1c527"  # magic, version 2 and protocol 1, type 1, src 1, length 24, check
     "00000007 0002"  # seq 7, two destinations
     "0002 0003"
     "6869"  # "hi"
@@ -201,7 +202,7 @@ def test_a_wrong_pdu_is_counted_and_shown_and_never_half_parsed(tmp_path: Path) 
     wrong = {
         "shorter than the header": RAW_BYTES[:11],
         "another magic number": changed(0, 0),
-        "another version": changed(2, 0x21),
+        "another version": changed(2, 0x11),
         "length does not fit the frame": changed(7, 99),
         "check failed": changed(23, 0),
         "no such PDU type": bytes(no_type),
@@ -235,7 +236,7 @@ def test_a_destination_beyond_the_cluster_is_an_error(tmp_path: Path, n: int) ->
 
 
 def test_words_that_changed_places_fail_the_check(tmp_path: Path) -> None:
-    """A sum would not see this; the decoder's vectorised check must."""
+    """A sum would not see this; the check must."""
     swapped = RAW_BYTES[:18] + RAW_BYTES[20:22] + RAW_BYTES[18:20] + RAW_BYTES[22:]
     path = tmp_path / "x.pcap"
     path.write_bytes(samples.pcap([samples.cooked(ETHERTYPE, data) for data in (RAW_BYTES, swapped)]))

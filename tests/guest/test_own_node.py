@@ -15,11 +15,11 @@ from harness.scenario import ScenarioError, dump, identity, load, loads
 from nodes.machine import Log, Received, Send, Setting, Submit, Wake
 from nodes.own.options import OwnOptions
 from nodes.program import Program, ProgramError
-from nodes.wire import decode_untrusted, encode
 from nodes.wire.note import NoteKind
 from nodes.wire.own import OwnPdu
 from nodes.wire.raw import RawData
 from tests.helpers.guests import digest, needs_kernel
+from tests.helpers.typed import golden
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SETTING = Setting(me=2, members=(1, 2, 3), seed=9, incarnation=4, slot_ns=500)
@@ -67,10 +67,7 @@ def parrot(directory: Path, *answers: str) -> tuple[Program, Path]:
 
 def test_golden_bytes() -> None:
     pdu = OwnPdu(src=3, kind=9, origin=0x0102, seq=0x1122334455667788, payload=b"hi")
-    head, body = bytes.fromhex("7475 17 01 0003 0019"), bytes.fromhex("09 0102 1122334455667788 6869")
-    check = int.from_bytes(head + bytes(4) + body, "big") % (2**32 - 5)
-    golden = head + check.to_bytes(4, "big") + body
-    assert encode(pdu) == golden and decode_untrusted(golden) == pdu
+    golden(pdu, "7475 27 01 0003 0019", "09 0102 1122334455667788 6869")
 
 
 def test_every_input_and_every_answer(tmp_path: Path) -> None:

@@ -14,14 +14,6 @@ from captures.fields import column_of
 from nodes.wire import Field, Pdu, PduType, WireError, decode_untrusted, encode
 from nodes.wire.table import Bytes, Flags, Members, Payload, Proto, Records, SInt, UInt, Vector
 
-
-def mend(data: bytearray) -> None:
-    """Write the check that belongs to these bytes."""
-    length = min(len(data), max(12, int.from_bytes(data[6:8], "big")))
-    data[8:12] = bytes(4)
-    data[8:12] = (int.from_bytes(data[:length], "big") % (2**32 - 5)).to_bytes(4, "big")
-
-
 # The columnar decoder.
 
 
@@ -94,7 +86,7 @@ def scapy_agrees(layer: Any, carried: bytes) -> None:
         return
     assert layer.name == pdu.TYPE.name
     assert (layer.version, layer.proto, layer.type, layer.length) == (
-        1,
+        2,
         pdu.TYPE.proto,
         pdu.TYPE.number,
         len(encode(pdu)),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nodes.wire import CHECK_MODULUS, Pdu, decode_untrusted, encode
+from nodes.wire import Pdu, encode
 from nodes.wire.cmd import CmdAck, CmdData, CmdHello, CmdMatrix, CmdWelcome
+from tests.helpers.typed import golden
 
 GOLDEN: list[tuple[Pdu, str, str]] = [
     (
@@ -22,7 +23,7 @@ GOLDEN: list[tuple[Pdu, str, str]] = [
             r=((1, 3, 1), (2, 1, 3)),
             payload=b"\xab\xcd",
         ),
-        "7475 15 01 0002 003b",
+        "7475 25 01 0002 003b",
         "0001 0003 00000009 02"  # incarnations 1 -> 3, copy 9, sent for the third time
         "00000004 0003 0002"  # t = 4, N = 3, two records
         "00000001 00000004 00000000"  # V(m)
@@ -34,18 +35,18 @@ GOLDEN: list[tuple[Pdu, str, str]] = [
         CmdMatrix(
             src=1, incarnation=1, to_incarnation=1, link=2, repeated=0, t=7, n=2, sent=(0, 3, 1, 0), payload=b"\x01"
         ),
-        "7475 15 02 0001 002c",
+        "7475 25 02 0001 002c",
         "0001 0001 00000002 00 00000007 0002 00000000 00000003 00000001 00000000 01",
     ),
     (
         CmdAck(src=3, incarnation=2, to_incarnation=1, upto=6, link=8, repeated=1),
-        "7475 15 03 0003 0019",
+        "7475 25 03 0003 0019",
         "0002 0001 00000006 00000008 01",
     ),
-    (CmdHello(src=3, incarnation=2), "7475 15 04 0003 000e", "0002"),
+    (CmdHello(src=3, incarnation=2), "7475 25 04 0003 000e", "0002"),
     (
         CmdWelcome(src=1, incarnation=1, to_incarnation=2, mark=5),
-        "7475 15 05 0001 0014",
+        "7475 25 05 0001 0014",
         "0001 0002 00000005",
     ),
 ]
@@ -53,12 +54,7 @@ GOLDEN: list[tuple[Pdu, str, str]] = [
 
 @pytest.mark.parametrize(("pdu", "before", "after"), GOLDEN, ids=[pdu.TYPE.title for pdu, _, _ in GOLDEN])
 def test_golden_bytes(pdu: Pdu, before: str, after: str) -> None:
-    head, rest = bytes.fromhex(before), bytes.fromhex(after)
-    check = int.from_bytes(head + bytes(4) + rest, "big") % CHECK_MODULUS
-    golden = head + check.to_bytes(4, "big") + rest
-    assert len(golden) == int(before[-4:], 16)
-    assert encode(pdu) == golden
-    assert decode_untrusted(golden) == pdu
+    golden(pdu, before, after)
 
 
 @pytest.mark.parametrize(("n", "records", "size"), [(10, 12, 144), (3, 2, 36), (10, 90, 768)])

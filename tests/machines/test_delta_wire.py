@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from nodes.wire import CHECK_MODULUS, WireError, decode_untrusted, encode
+from nodes.wire import WireError, decode_untrusted, encode
 from nodes.wire.delta import DeltaData
+from tests.helpers.typed import golden, mend
 
-BEFORE_CHECK = bytes.fromhex("7475 14 01 0002 0046")
-AFTER_CHECK = bytes.fromhex(
+BEFORE_CHECK = "7475 24 01 0002 0046"
+AFTER_CHECK = (
     "00000001 00000005"  # seq: incarnation 1, number 5
     "0000000000000bb8"  # TS = 3000
     "0002 0001 0003"  # dest = {1, 3}
@@ -31,15 +32,8 @@ DATA = DeltaData(
 )
 
 
-def golden() -> bytes:
-    check = int.from_bytes(BEFORE_CHECK + bytes(4) + AFTER_CHECK, "big") % CHECK_MODULUS
-    return BEFORE_CHECK + check.to_bytes(4, "big") + AFTER_CHECK
-
-
 def test_golden_bytes() -> None:
-    assert len(golden()) == 0x46
-    assert encode(DATA) == golden()
-    assert decode_untrusted(golden()) == DATA
+    golden(DATA, BEFORE_CHECK, AFTER_CHECK)
 
 
 def test_size_is_that_of_the_paper_and_a_little() -> None:
@@ -51,9 +45,8 @@ def test_size_is_that_of_the_paper_and_a_little() -> None:
 
 @pytest.mark.parametrize("length", range(12, 0x45))
 def test_every_cut_is_refused(length: int) -> None:
-    cut = bytearray(golden()[:length])
+    cut = bytearray(encode(DATA)[:length])
     cut[6:8] = length.to_bytes(2, "big")
-    cut[8:12] = bytes(4)
-    cut[8:12] = (int.from_bytes(cut, "big") % CHECK_MODULUS).to_bytes(4, "big")
+    mend(cut)
     with pytest.raises(WireError):
         decode_untrusted(bytes(cut))
