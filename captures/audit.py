@@ -13,7 +13,7 @@ from typing import Any
 
 from captures.history import Event
 from captures.pcap import Audit
-from nodes.wire.note import NoteKind
+from nodes.wire.note import End, NoteKind, said
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,9 @@ def note_holes(events: Sequence[Event], nodes: Sequence[int]) -> list[Hole]:
         if not node:
             continue
         end = ends.get((node, incarnation))
-        if end is not None and end.values and end.values[0] != max(found):
-            holes.append(Hole(where, f"its END says {end.values[0]} NOTEs, the last one seen is {max(found)}"))
+        total = said(End, end.values) if end is not None else None
+        if total is not None and total.notes != max(found):
+            holes.append(Hole(where, f"its END says {total.notes} NOTEs, the last one seen is {max(found)}"))
         if end is None and incarnation == last[node] and (node, incarnation) not in killed:
             holes.append(Hole(where, "no END: it did not stop as asked, or what came last is missing"))
     return holes

@@ -25,7 +25,7 @@ from nodes.machine import Farewell, Log, Machine, Output, ProtocolSpec, Received
 from nodes.streams import Streams
 from nodes.waiting import readable
 from nodes.wire import WireError, decode_untrusted, encode
-from nodes.wire.note import Note, NoteKind
+from nodes.wire.note import ClockSet, End, Note, NoteKind, Ready
 
 _PR_SET_NAME, _PR_SET_TIMERSLACK = 15, 29
 # Turns in a row without sleeping after which a machine is taken for stuck: with a clock that moves only while
@@ -109,7 +109,7 @@ class Shell:
     def run(self) -> None:
         """Until the harness says stop."""
         now = time.time_ns()
-        self._note(Log(NoteKind.READY, values=(now,)), self._clock.local(now))
+        self._note(Log(NoteKind.READY, values=Ready(now)), self._clock.local(now))
         self._flush()
         self._control.send(json.dumps(["ready", os.getpid()]).encode())
         link, control = self._link.socket.fileno(), self._control.fileno()
@@ -223,7 +223,7 @@ class Shell:
         elif word == "clock":
             self._clock.change(now, value.get("offset_ns"), value.get("drift_ppb"))
             offset = self._clock.local(now) - now
-            self._note(Log(NoteKind.CLOCK, values=(offset, self._clock.drift_ppb)), self._clock.local(now))
+            self._note(Log(NoteKind.CLOCK, values=ClockSet(offset, self._clock.drift_ppb)), self._clock.local(now))
             self._carry_out(self._machine.step(Wake(), self._clock.local(now)), self._clock.local(now))
         elif word == "reader":
             if value["buffer_bytes"] is not None:
@@ -235,7 +235,7 @@ class Shell:
 
     def _end(self, now: int) -> None:
         counters = {"malformed": self._malformed, "not_sent": self._not_sent, **self._machine.counters()}
-        values = (self._noted + 1, self._sent, self._received, int(self._machine.settled()))
-        self._note(Log(NoteKind.END, values=values), self._clock.local(now))
+        end = End(self._noted + 1, self._sent, self._received, int(self._machine.settled()))
+        self._note(Log(NoteKind.END, values=end), self._clock.local(now))
         self._flush()
         self._control.send(json.dumps(["ended", counters]).encode())

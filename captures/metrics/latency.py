@@ -6,7 +6,7 @@ from functools import partial
 
 from captures.history import History, ended_by
 from captures.metrics.registry import metric, of_kind, quantiles
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, Sent, said
 
 _MS = 1e6
 
@@ -18,10 +18,10 @@ def submitted_ns(history: History) -> dict[tuple[int, int], int]:
     }
     began: dict[tuple[int, int], int] = {}
     for event in of_kind(history, NoteKind.SENT):
-        if event.values:
-            at_ns = submitted.get((event.node, event.incarnation, event.values[0]))
-            if at_ns is not None:
-                began.setdefault((event.about, event.seq), at_ns)
+        sent = said(Sent, event.values)
+        at_ns = submitted.get((event.node, event.incarnation, sent.submission)) if sent else None
+        if at_ns is not None:
+            began.setdefault((event.about, event.seq), at_ns)
     return began
 
 

@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator
 from captures.history import Event, History, Transmission
 from captures.metrics.latency import since_sending_ms
 from captures.metrics.registry import count, mean, metric, of_kind, once, quantiles, ratio, sent_frames
+from nodes.cmd import notes as cmd_notes
 from nodes.delta import evaluation as delta
-from nodes.wire.note import NoteKind
+from nodes.delta import notes as delta_notes
+from nodes.him import notes as him_notes
+from nodes.wire.note import NoteKind, said
 
 _MS = 1e6
 
@@ -72,27 +75,31 @@ def _settled_tag_bytes(history: History) -> float | None:
     return mean(_bytes(history, _settled(history)))
 
 
-# Δ-causal order (002 §4): SENT has a number, TS, entries; DELIVERED has TS, wait, unnecessary wait, entries for me,
-# entries. Figure 4 is about a steady state, and about waits that the whole order did not need: evaluation.py tells.
+# Δ-causal order (002 §4). Figure 4 is about a steady state, and about waits that the whole order did not need.
 
 
 def _delta_deliveries(history: History) -> list[Event]:
     if "delta_ns" not in history.settings:
         return []
     return [
-        event for event in of_kind(history, NoteKind.DELIVERED) if event.about != event.node and len(event.values) > 4
+        event
+        for event in of_kind(history, NoteKind.DELIVERED)
+        if event.about != event.node and said(delta_notes.Delivered, event.values)
     ]
 
 
-def _log(history: History) -> Iterator[delta.Sent | delta.Delivered]:
+def _log(history: History) -> Iterator[delta.Sending | delta.Delivery]:
     sent: set[tuple[int, int]] = set()
     for event in history.events:
-        if event.kind is NoteKind.SENT and len(event.values) > 2:
-            sent.add((event.node, event.seq))
-            yield delta.Sent(event.node, event.seq, event.peers, *event.values[1:3])
-        elif event.kind is NoteKind.DELIVERED and len(event.values) > 4 and (event.about, event.seq) in sent:
-            ts, waited_ns, _, mine, _ = event.values
-            yield delta.Delivered(event.node, event.about, event.seq, ts, waited_ns, mine, event.local_ns)
+        if event.kind is NoteKind.SENT:
+            sending = said(delta_notes.Sent, event.values)
+            if sending is not None:
+                sent.add((event.node, event.seq))
+                yield delta.Sending(event.node, event.seq, event.peers, sending)
+        elif event.kind is NoteKind.DELIVERED and (event.about, event.seq) in sent:
+            delivery = said(delta_notes.Delivered, event.values)
+            if delivery is not None:
+                yield delta.Delivery(event.node, event.about, event.seq, event.local_ns, delivery)
 
 
 @once
@@ -136,19 +143,20 @@ def _late(history: History) -> float | None:
     return ratio(late, late + len(_delta_deliveries(history)))
 
 
-# Causal order (004): DELIVERED has the wait in the queue first.
+# Causal order (004).
 
 
 def _queue_waits_ms(history: History) -> list[float]:
     if "queue_limit" not in history.settings:
         return []
-    return [event.values[0] / _MS for event in of_kind(history, NoteKind.DELIVERED) if event.values]
+    told = (said(cmd_notes.Delivered, event.values) for event in of_kind(history, NoteKind.DELIVERED))
+    return [one.waited_ns / _MS for one in told if one]
 
 
 quantiles("queue_wait", "from arrival to delivery of causally ordered messages", _queue_waits_ms)
 
 
-# High integrity (003): RESULT has the number of rounds after the first.
+# High integrity (003).
 
 
 @metric("success_share", "messages of which the sender was told SUCCESS")
@@ -174,7 +182,8 @@ def _false_success(history: History) -> float | None:
 
 @metric("rounds_per_message", "multicasts of a message until the sender was told")
 def _rounds(history: History) -> float | None:
-    return mean([event.values[0] + 1 for event in of_kind(history, NoteKind.RESULT) if event.values])
+    told = (said(him_notes.Result, event.values) for event in of_kind(history, NoteKind.RESULT))
+    return mean([one.round + 1 for one in told if one])
 
 
 def _completions_ms(history: History) -> list[float]:

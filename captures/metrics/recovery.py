@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from captures.history import History
+from captures.metrics.latency import submitted_ns
 from captures.metrics.registry import count, metric, of_kind, ratio, sent_frames
 from nodes.wire.note import NoteKind
 
@@ -67,13 +68,11 @@ def _times_on_channel(history: History) -> tuple[dict[Message, int], dict[Messag
 
 def _bursts(history: History, first: dict[Message, int]) -> Iterator[list[Message]]:
     """Messages that were submitted together, in the order in which the channel carried them."""
-    submitted = {
-        (event.node, event.incarnation, event.seq): event.time_ns for event in of_kind(history, NoteKind.SUBMITTED)
-    }
+    submitted = submitted_ns(history)
     began = sorted(
-        (submitted.get((event.node, event.incarnation, event.values[0]), event.time_ns), event.about, event.seq)
+        (submitted.get((event.about, event.seq), event.time_ns), event.about, event.seq)
         for event in of_kind(history, NoteKind.SENT)
-        if event.values and (event.about, event.seq) in first
+        if (event.about, event.seq) in first
     )
     burst: list[Message] = []
     start_ns = 0

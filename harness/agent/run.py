@@ -40,7 +40,7 @@ from nodes.links import Attachment, Loopback
 from nodes.machine import Setting, full_frame_bytes
 from nodes.protocols import protocol
 from nodes.shell import NodeConfig, Submission, next_incarnation
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, Over
 from topologies.mininet_network import CHANNEL, Network, interface_counters
 from topologies.plan import Plan
 from topologies.seeds import seed_for
@@ -127,7 +127,7 @@ class _Run:
         self.notes.send(NoteKind.MARK, text="start")
         self.findings["impairments"] = self.traffic.settings()
         quiet = self._until_quiet()
-        self.notes.send(NoteKind.MARK, text="end", values=(int(quiet),))
+        self.notes.send(NoteKind.MARK, text="end", values=Over(int(quiet)))
         self.findings["quiet"] = quiet
         for what, pid in self.helpers.items():
             if not processes.end_helper(pid):

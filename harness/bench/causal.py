@@ -19,7 +19,9 @@ from harness.bench.emulated import Emulated, complaint, emulated
 from harness.judges.causality import causal_past, latest_before
 from harness.judges.facts import Facts
 from nodes.cmd.evaluation import matrix_bytes
-from nodes.wire.note import NoteKind
+from nodes.cmd.notes import Sent as CmdSent
+from nodes.delta.notes import Sent as DeltaSent
+from nodes.wire.note import NoteKind, said
 
 _NODES = 10
 _SCENARIO = """
@@ -137,10 +139,11 @@ def tag_sizes(run: Emulated) -> list[int]:
     n = len(run.history.nodes)
     sent = run.events(NoteKind.SENT)
     if protocol == "delta":
-        return [n + 10 * event.values[2] for event in sent]
+        return [n + 10 * one.entries for event in sent if (one := said(DeltaSent, event.values))]
     if protocol == "cmd":
         matrix = settings["scheme"] == "matrix"
-        return [matrix_bytes(n) if matrix else 4 * n + 8 * event.values[1] for event in sent]
+        told = (said(CmdSent, event.values) for event in sent)
+        return [matrix_bytes(n) if matrix else 4 * n + 8 * one.records for one in told if one]
     return []
 
 

@@ -22,7 +22,7 @@ from harness.check import checked
 from harness.report import write_report
 from harness.scenario import dump, loads
 from nodes.wire import ETHERTYPE, Pdu, encode
-from nodes.wire.note import Note, NoteKind
+from nodes.wire.note import End, Note, NoteKind, Over, Ready, Sent
 from nodes.wire.st import RETX, StData
 
 _ORIGIN_NS = 1_700_000_000_000_000_000
@@ -116,7 +116,7 @@ class _Cluster:
         """At least so many events."""
         self.recording.note(0, self._now, NoteKind.MARK, text="start")
         for node in self.nodes:
-            self.recording.note(node, self._now, NoteKind.READY, values=(self._now,))
+            self.recording.note(node, self._now, NoteKind.READY, values=Ready(self._now))
         swap: tuple[int, int] | None = None
         exchanged = False
         number = 0
@@ -134,8 +134,8 @@ class _Cluster:
         self._now += 50_000_000
         for node in self.nodes:
             count = self.recording.notes_of(node) + 1
-            self.recording.note(node, self._now, NoteKind.END, values=(count, 0, 0, 0))
-        self.recording.note(0, self._now, NoteKind.MARK, text="end", values=(1,))
+            self.recording.note(node, self._now, NoteKind.END, values=End(notes=count, sent=0, received=0, settled=1))
+        self.recording.note(0, self._now, NoteKind.MARK, text="end", values=Over(quiet=1))
 
     def _message(self, source: int, number: int, *, withheld: int, events: int) -> int:
         """One message to all; node `withheld` delivers the one in the middle of the run only after the next one."""
@@ -143,7 +143,7 @@ class _Cluster:
         late = withheld and 2 * (recording.events + 28) > events
         seq = self._tseq[source]
         recording.note(source, self._now, NoteKind.SUBMITTED, about=source, seq=number, peers=self.nodes)
-        recording.note(source, self._now, NoteKind.SENT, about=source, seq=seq, peers=self.nodes, values=(number,))
+        recording.note(source, self._now, NoteKind.SENT, about=source, seq=seq, peers=self.nodes, values=Sent(number))
         payload = b"message %d of %d " % (number, source) * 8
         lost = self._put(source, payload, self.nodes, 0)
         if lost:

@@ -12,6 +12,8 @@ from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, whe
 from harness.judges.causality import NotCausal, Past, causal_past, latest_before
 from harness.judges.common import undelivered
 from harness.judges.facts import Facts, Ints, name_of
+from nodes.cmd.notes import Sent, vector
+from nodes.wire.note import said
 
 _NEVER = np.iinfo(np.int64).max
 
@@ -100,9 +102,10 @@ def tag_bound(facts: Facts) -> Finding:
     bound = len(facts.history.nodes) * (len(facts.history.nodes) - 1)
     noted = 0
     for event in (facts.events[at] for at in facts.s_event.tolist()):
-        noted += len(event.values) > 1
-        if len(event.values) > 1 and event.values[1] > bound:
-            return Broken(f"n{event.node} sent {event.values[1]} s-records, more than {bound}", (event,))
+        told = said(Sent, event.values)
+        noted += told is not None
+        if told and told.records > bound:
+            return Broken(f"n{event.node} sent {told.records} s-records, more than {bound}", (event,))
     copies = [frame for frame in facts.history.transmissions if frame.title == "cmd.DATA"]
     targets = {
         key: len(facts.events[at].peers) for key, at in zip(facts.keys, facts.sent_at.tolist(), strict=True) if at >= 0
@@ -122,7 +125,7 @@ def vector_time_counts(facts: Facts) -> Finding:
     if any(not life.first for life in facts.lives):
         return Undecided("a process was restarted: its vector time does not begin at 0")
     said = {
-        facts.keys[message]: facts.sending(message)[0].values[2:] for message in np.unique(facts.s_message).tolist()
+        facts.keys[message]: vector(facts.sending(message)[0].values) for message in np.unique(facts.s_message).tolist()
     }
     for frame in facts.history.transmissions:
         if frame.vector and frame.direction == "out":

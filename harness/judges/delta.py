@@ -3,13 +3,11 @@
 A message's deadline is its time stamp plus Δ' = Δ + ε, on the receiver's clock. The judge knows true time as well:
 what nodes noted says by how far their clocks really differed, and where that was more than ε, nothing is promised
 about messages near the deadline.
-
-Values that these notes carry: SENT: submission, TS, entries of the tag; DELIVERED: TS, wait since the arrival,
-unnecessary wait, entries for this node, entries; REFUSED: TS, by how much too late.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +17,8 @@ from harness.judges.base import Broken, Finding, Holds, Undecided, all_of, judge
 from harness.judges.causality import NotCausal, causal_past, latest_before
 from harness.judges.cmd import causal_among_delivered
 from harness.judges.facts import Facts, Ints
-from nodes.wire.note import NoteKind
+from nodes.delta.notes import Delivered, Sent
+from nodes.wire.note import NoteKind, said
 
 # How late a timer may wake a node: the shell sleeps with a resolution of microseconds and does one thing at a time.
 TICK_NS = 1_000_000
@@ -71,30 +70,36 @@ def deadline(facts: Facts) -> Finding:
     limits = _limits(facts)
     if limits is None:
         return _NO_DELTA
-    if any(len(facts.delivery(row).values) < 4 for row in range(len(facts.d_message))):
+    told = _told(facts, range(len(facts.d_message)))
+    if told is None:
         return _NO_TIMES
     return all_of(
         facts,
-        lambda facts: _delivered_in_time(facts, limits),
+        lambda facts: _delivered_in_time(facts, limits, told),
         lambda facts: _dropped_only_late(facts, limits),
         lambda facts: _nothing_vanished(facts),
     )
 
 
-def _delivered_in_time(facts: Facts, limits: _Limits) -> Finding:
-    for row in range(len(facts.d_message)):
+def _told(facts: Facts, rows: Iterable[int]) -> list[Delivered] | None:
+    """What nodes noted of their deliveries; None if one does not say it."""
+    told = [said(Delivered, facts.delivery(row).values) for row in rows]
+    return [one for one in told if one is not None] if None not in told else None
+
+
+def _delivered_in_time(facts: Facts, limits: _Limits, told: Sequence[Delivered]) -> Finding:
+    for row, one in enumerate(told):
         event = facts.delivery(row)
-        ts, wait = event.values[:2]
         name = facts.name(int(facts.d_message[row]))
-        over = event.local_ns - wait - ts - limits.limit_ns
+        over = event.local_ns - one.waited_ns - one.ts - limits.limit_ns
         if over > 0:
             return _late(facts, row, f"n{event.node} delivered {name}, which arrived {over} ns after its deadline")
-        over = event.local_ns - ts - limits.limit_ns - limits.tick_ns
+        over = event.local_ns - one.ts - limits.limit_ns - limits.tick_ns
         if over > 0:
             return _late(facts, row, f"n{event.node} held {name} until {over} ns after its deadline")
         sending = facts.sending(int(facts.d_message[row]))
         if sending and limits.clocks_kept:
-            real = event.time_ns - wait - sending[0].time_ns
+            real = event.time_ns - one.waited_ns - sending[0].time_ns
             most = limits.delta_ns + 2 * limits.epsilon_ns + limits.tick_ns
             if real > most:
                 return _late(facts, row, f"n{event.node} delivered {name}, {real} ns under way, more than Δ + 2ε")
@@ -161,14 +166,15 @@ def tag_bound(facts: Facts) -> Finding:
     bound = most * len(facts.history.nodes)
     seen = False
     for event in (facts.events[at] for at in facts.s_event.tolist()):
-        if len(event.values) > 2:
-            seen = True
-            if event.values[2] > bound:
-                return Broken(f"n{event.node} sent a tag of {event.values[2]} entries, more than {bound}", (event,))
+        sent = said(Sent, event.values)
+        seen = seen or sent is not None
+        if sent and sent.entries > bound:
+            return Broken(f"n{event.node} sent a tag of {sent.entries} entries, more than {bound}", (event,))
     for row in range(len(facts.d_message)):
         event = facts.delivery(row)
-        if len(event.values) > 3 and event.values[3] > most:
-            return Broken(f"n{event.node} got {event.values[3]} entries for itself, more than {most}", (event,))
+        delivered = said(Delivered, event.values)
+        if delivered and delivered.mine > most:
+            return Broken(f"n{event.node} got {delivered.mine} entries for itself, more than {most}", (event,))
     if not seen and len(facts.s_event):
         return Undecided("no sending says how many entries its tag had")
     return Holds(f"no tag had more than {bound} entries")
@@ -188,20 +194,22 @@ def no_unnecessary_wait(facts: Facts) -> Finding:
     except NotCausal as error:
         return Undecided(str(error))
     stepped = {event.node for event in facts.events if event.kind is NoteKind.CLOCK}
-    stamps = np.array([_stamp(facts, message) for message in range(len(facts.keys))], np.int64)
+    stamps = np.array([time_stamp(facts, message) for message in range(len(facts.keys))], np.int64)
     full = int(facts.history.settings["max_cb"])
     for life in facts.lives:
         if life.node in stepped or not len(facts.log(life.index)):
             continue
-        events = [facts.delivery(row) for row in facts.logs[life.index].tolist()]
-        if any(len(event.values) < 4 for event in events):
+        told = _told(facts, facts.logs[life.index].tolist())
+        if told is None:
             return _NO_TIMES
+        events = [facts.delivery(row) for row in facts.logs[life.index].tolist()]
         messages = np.unique(facts.t_message[facts.t_node == life.node])
         released = _released(facts, life.index, messages, stamps[messages] + limits.limit_ns + 1)
         greatest, _ = latest_before(past, facts, life.index, messages, released)
-        for event, last, message in zip(events, greatest.tolist(), facts.log(life.index).tolist(), strict=True):
-            free = max(event.local_ns - event.values[1], last, event.values[0])
-            if event.values[3] < full and event.about != event.node and event.local_ns > free + limits.tick_ns:
+        log = facts.log(life.index).tolist()
+        for event, one, last, message in zip(events, told, greatest.tolist(), log, strict=True):
+            free = max(event.local_ns - one.waited_ns, last, one.ts)
+            if one.mine < full and event.about != event.node and event.local_ns > free + limits.tick_ns:
                 return Broken(
                     f"n{event.node} held {facts.name(message)} for {event.local_ns - free} ns after everything "
                     "before it was delivered or expired",
@@ -212,11 +220,10 @@ def no_unnecessary_wait(facts: Facts) -> Finding:
     return Holds("no message waited longer than it had to")
 
 
-def _stamp(facts: Facts, message: int) -> int:
+def time_stamp(facts: Facts, message: int) -> int:
     """TS of a message; 0 if its sending was not seen."""
-    for event in facts.sending(message):
-        return event.values[1] if len(event.values) > 1 else event.local_ns
-    return 0
+    told = next((said(Sent, event.values) for event in facts.sending(message)), None)
+    return told.ts if told else 0
 
 
 def _released(facts: Facts, life: int, messages: Ints, expired: Ints) -> Ints:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from captures.history import Event, History, ended_by
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, Over, said
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -157,7 +157,7 @@ class Facts:
             if word == "heal":
                 self.heal = event
             elif word == "end":
-                self.end = "quiet" if rest == "quiet" or event.values[:1] == (1,) else "limit"
+                self.end = "quiet" if rest == "quiet" or said(Over, event.values) == Over(quiet=1) else "limit"
         elif event.kind is NoteKind.FAULT:
             self.faults.append(event)
             for node in ended_by(event):

@@ -1,8 +1,4 @@
-"""HI-1..HI-7: high integrity multicast (paper 003 §2, §3): what the sender is told is true, and is told in time.
-
-Values that these notes carry: DELIVERED: the hash (or its first bytes as a number); RESULT: text SUCCESS or FAIL,
-peers the suspects.
-"""
+"""HI-1..HI-7: high integrity multicast (paper 003 §2, §3): what the sender is told is true, and is told in time."""
 
 from __future__ import annotations
 
@@ -15,6 +11,8 @@ from captures.history import Event, Transmission
 from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of
 from harness.judges.common import no_duplication
 from harness.judges.facts import Facts, name_of
+from nodes.him.notes import Delivered
+from nodes.wire.note import said
 
 _PACKETS = ("him.DATA", "him.QUERY", "him.ANSWER", "him.REPORT")  # what §4 of the paper counts; END comes on top
 _SLACK_NS = 50_000_000  # scheduling and the own packets' time on the network
@@ -48,7 +46,8 @@ def _messages(facts: Facts) -> list[_Message]:
 
 def _hash(delivery: Event) -> int:
     """What was delivered, 0 if it does not say."""
-    return delivery.values[1] if len(delivery.values) > 1 else 0
+    told = said(Delivered, delivery.values)
+    return told.digest if told else 0
 
 
 def _name(one: _Message) -> str:

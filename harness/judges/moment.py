@@ -22,6 +22,7 @@ import numpy as np
 from captures.history import Transmission
 from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
 from harness.judges.causality import NotCausal, Past, causal_past, latest_before
+from harness.judges.delta import time_stamp
 from harness.judges.facts import Facts, Ints, Life
 from nodes.wire.note import NoteKind
 
@@ -131,7 +132,7 @@ def _missing(facts: Facts, node: _Node) -> Finding | None:
             continue
         sending = facts.sending(ids[key])
         if sending and limit_ns is not None:
-            expired = int(node.clock.true(np.array([_stamp(facts, ids[key]) + limit_ns]))[0])
+            expired = int(node.clock.true(np.array([time_stamp(facts, ids[key]) + limit_ns]))[0])
             if frame.time_ns + node.late_ns(expired) > expired:
                 continue
         return Broken(
@@ -188,15 +189,10 @@ def _limit_ns(facts: Facts) -> int | None:
     return int(settings["delta_ns"]) + int(settings.get("epsilon_ns", 0))
 
 
-def _stamp(facts: Facts, message: int) -> int:
-    """TS of a message; 0 if its sending was not seen."""
-    return next((event.values[1] for event in facts.sending(message) if len(event.values) > 1), 0)
-
-
 def _released_or_expired(node: _Node, messages: Ints, delivered_ns: Ints) -> Ints:
     limit_ns = _limit_ns(node.facts)
     assert limit_ns is not None
-    stamps = np.array([_stamp(node.facts, message) for message in messages.tolist()], np.int64)
+    stamps = np.array([time_stamp(node.facts, message) for message in messages.tolist()], np.int64)
     either: Ints = np.minimum(delivered_ns, node.clock.true(stamps + limit_ns + 1))
     return either
 
@@ -206,7 +202,7 @@ def _by_clock(node: _Node, frame: Transmission, message: int) -> int:
     settings = node.facts.history.settings
     limit_ns = _limit_ns(node.facts)
     assert limit_ns is not None
-    local_ns = _stamp(node.facts, message)
+    local_ns = time_stamp(node.facts, message)
     scheme = settings.get("scheme", "bounded")
     if scheme == "hold":
         local_ns += int(settings.get("hold_ns", 0)) or 2 * limit_ns // 5

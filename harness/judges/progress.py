@@ -5,6 +5,7 @@ from __future__ import annotations
 from captures.history import Event
 from harness.judges.base import Broken, Finding, Holds, judge_of, when_quiet
 from harness.judges.facts import Facts, name_of
+from nodes.wire.note import Sent, said, submission
 
 
 @judge_of("PROGRESS", "progress: what is submitted after the heal is sent, and every live destination delivers of it")
@@ -17,15 +18,14 @@ def _goes_on(facts: Facts) -> Finding:
     last = {life.node: life.incarnation for life in facts.lives if life.up}
     submitted = [event for event in facts.submitted if last.get(event.node) == event.incarnation]
     refused = {
-        (event.node, event.incarnation, value)
+        (event.node, event.incarnation, submission(event.seq, event.values))
         for event in facts.refused
         if event.about in (0, event.node)
-        for value in (*event.values, event.seq)
     }
     sent = {
-        (event.node, event.incarnation, event.values[0]): event
+        (event.node, event.incarnation, told.submission): event
         for event in (facts.events[at] for at in facts.s_event.tolist())
-        if event.values
+        if (told := said(Sent, event.values))
     }
     wanted: dict[int, Event] = {}  # destination -> a message it should have delivered
     got = {(event.node, event.about, event.seq) for event in map(facts.delivery, range(len(facts.d_message)))}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from captures.history import Event
 from harness.report.copies import Sending
 from nodes.wire import WireError, decode_untrusted
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, submission
 from nodes.wire.st import DataBlock
 
 _CLOCK_NOISE_MS = 0.005  # between reading a clock and the frame that tells it
@@ -104,11 +104,9 @@ def _waiting(
 
 
 def _key(event: Event) -> tuple[int, int]:
-    """The message; of a submission its number, which SENT tells among its values."""
-    if event.kind in (NoteKind.SUBMITTED, NoteKind.REFUSED):
-        return event.node, event.seq
-    if event.kind is NoteKind.SENT:
-        return event.node, event.values[0] if event.values else event.seq
+    """The message; or its submission, before it is one."""
+    if event.kind in (NoteKind.SUBMITTED, NoteKind.SENT, NoteKind.REFUSED):
+        return event.node, submission(event.seq, event.values)
     return event.about, event.seq
 
 

@@ -1,11 +1,6 @@
 """The entity S_i of CMD: causal order of message delivery over the reliable sub-layer (paper 004 §3.3), repaired.
 
-Notes, beside the usual meaning of their fields:
-    SENT       seq: t, the local time of the send; values: number of the submission, s-records (or counters) that its
-               tag has in common for all copies, then V(m) in the order of the members (nothing for the scheme "matrix")
-    DELIVERED  values: wait in the Queue (ns), s-records (or counters) of the copy, those of them that were for me
-    ALARM      a peer was restarted or is silent, the Queue is full; peers: about whom; values: how many messages
-    REFUSED    a submission: values: its number
+The number of a message is t, the local time of its send.
 """
 
 from __future__ import annotations
@@ -14,13 +9,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nodes.cmd.notes import Alarm, Delivered, Sent
 from nodes.cmd.options import CmdOptions
 from nodes.cmd.orders import INCARNATION, order_for
 from nodes.cmd.reliable import Arrived, Copy, Reliable, Restarted, Result, Silent, Welcomed
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
 from nodes.wire import Pdu
 from nodes.wire.cmd import CmdData, CmdMatrix
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +90,22 @@ class Cmd:
         to = tuple(sorted(set(event.to)))
         others = tuple([j for j in to if j != self._me])
         if not to or not set(to) <= set(self._members):
-            return [Log(NoteKind.REFUSED, peers=to, values=(event.number,), text="no such destination")]
+            return [Log(NoteKind.REFUSED, peers=to, values=Refused(event.number), text="no such destination")]
         full = tuple([peer for peer in others if not self._reliable.room(peer)])
         if full:
-            return [Log(NoteKind.REFUSED, peers=full, values=(event.number,), text="too many copies under way")]
+            return [Log(NoteKind.REFUSED, peers=full, values=Refused(event.number), text="too many copies under way")]
         size = self.order.tag_size()
         copies = self.order.send(others, event.data)
         if copies is None:
-            return [Log(NoteKind.REFUSED, peers=to, values=(event.number,), text="the tag does not fit")]
+            return [Log(NoteKind.REFUSED, peers=to, values=Refused(event.number), text="the tag does not fit")]
         t = self.order.t
         outputs: list[Output] = [
-            Log(NoteKind.SENT, self._me, t, peers=to, values=(event.number, size, *self.order.vector()))
+            Log(NoteKind.SENT, self._me, t, peers=to, values=(*Sent(event.number, size), *self.order.vector()))
         ]
         for peer, build in copies.items():
             outputs += self._reliable.send(peer, build, now_ns)
         if self._me in to:  # my own copy does not travel (D-CM-7)
-            outputs.append(Log(NoteKind.DELIVERED, self._me, t, values=(0, 0, 0)))
+            outputs.append(Log(NoteKind.DELIVERED, self._me, t, values=Delivered(0, 0, 0)))
         return outputs
 
     # receiving
@@ -137,7 +133,7 @@ class Cmd:
         if self._overflow:
             return []
         self._overflow = True
-        return [Log(NoteKind.ALARM, peers=(pdu.src,), values=(len(self._queue),), text="queue full")]
+        return [Log(NoteKind.ALARM, peers=(pdu.src,), values=Alarm(len(self._queue)), text="queue full")]
 
     def _handled(self, result: Result, now_ns: int) -> list[Output]:
         if isinstance(result, Send):
@@ -145,13 +141,13 @@ class Cmd:
         if isinstance(result, Arrived):
             return self._arrived(result.copy, now_ns)
         if isinstance(result, Silent):
-            return [Log(NoteKind.ALARM, peers=(result.peer,), values=(result.waiting,), text="peer is silent")]
+            return [Log(NoteKind.ALARM, peers=(result.peer,), values=Alarm(result.waiting), text="peer is silent")]
         if isinstance(result, Welcomed):
             self.order.lost_up_to(result.peer, result.mark)
             return self._drained(now_ns)
         assert isinstance(result, Restarted)
         self.order.lost_up_to(result.peer, (result.incarnation - 1) * INCARNATION)
-        lost = Log(NoteKind.ALARM, peers=(result.peer,), values=(len(result.lost),), text="peer was restarted")
+        lost = Log(NoteKind.ALARM, peers=(result.peer,), values=Alarm(len(result.lost)), text="peer was restarted")
         return [lost, *self._drained(now_ns)]
 
     def _arrived(self, copy: Copy, now_ns: int) -> list[Output]:
@@ -184,8 +180,8 @@ class Cmd:
         copy = queued.copy
         look = self.order.deliver(copy)
         if isinstance(copy, CmdData):
-            sizes = (copy.nrec, sum(record[1] == self._me for record in copy.r))
+            records, mine = copy.nrec, sum(record[1] == self._me for record in copy.r)
         else:
-            sizes = (len(copy.sent), 0)
-        wait_ns = now_ns - queued.arrived_ns
-        return Log(NoteKind.DELIVERED, copy.src, copy.t, values=(wait_ns, *sizes)), look
+            records, mine = len(copy.sent), 0
+        said = Delivered(now_ns - queued.arrived_ns, records, mine)
+        return Log(NoteKind.DELIVERED, copy.src, copy.t, values=said), look

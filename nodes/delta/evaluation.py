@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from nodes.delta.notes import Delivered, Sent
 from nodes.delta.tags import Tag, unexpired, union_max
 
 TIMER_NS = 20_000  # a timer may wake a process so late: that is no wait of the rule's
@@ -23,27 +24,24 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """From a SENT note (see machine.py)."""
+class Sending:
+    """A SENT note."""
 
     node: int
     seq: int
     dest: tuple[int, ...]
-    ts: int
-    entries: int
+    said: Sent
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
-    """From a DELIVERED note."""
+class Delivery:
+    """A DELIVERED note."""
 
     node: int
     about: int
     seq: int
-    ts: int
-    waited_ns: int
-    mine: int  # |CB_m[node]|
     local_ns: int
+    said: Delivered
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class Measured:
     ts: int
 
 
-def measure(log: Iterable[Sent | Delivered], members: Sequence[int], limit_ns: int) -> Iterator[Measured]:
+def measure(log: Iterable[Sending | Delivery], members: Sequence[int], limit_ns: int) -> Iterator[Measured]:
     """Every delivery, its wait divided into what the order needed and what it did not.
 
     The nodes know only the entries that MAX_CB left. Here CB is kept in full beside what they did, so the moment at
@@ -66,32 +64,34 @@ def measure(log: Iterable[Sent | Delivered], members: Sequence[int], limit_ns: i
     wait for (R0) the order needs. Nobody is restarted.
     """
     cb: dict[int, Tag] = {me: {k: {} for k in members} for me in members}
-    tags: dict[tuple[int, int], tuple[Sent, Tag]] = {}
+    tags: dict[tuple[int, int], tuple[Sending, Tag]] = {}
     delivered: dict[tuple[int, int], list[tuple[int, int]]] = {(me, of): [] for me in members for of in members}
     for event in log:
         mine = cb[event.node]
-        if isinstance(event, Sent):
-            tag = {k: unexpired(entries, limit_ns, event.ts) for k, entries in mine.items()}
+        ts = event.said.ts
+        if isinstance(event, Sending):
+            tag = {k: unexpired(entries, limit_ns, ts) for k, entries in mine.items()}
             tags[event.node, event.seq] = event, tag
             mine.update({k: dict(entries) for k, entries in tag.items()})
             for k in event.dest:
                 if k != event.node:
-                    mine[k] = {event.node: event.ts}
+                    mine[k] = {event.node: ts}
             continue
         sent, tag = tags[event.about, event.seq]
         if event.about != event.node:
-            free = max(event.local_ns - event.waited_ns, event.ts)
-            for source, ts in tag[event.node].items():
-                free = max(free, _over(delivered[event.node, source], ts, ts + limit_ns + 1))
+            waited_ns = event.said.waited_ns
+            free = max(event.local_ns - waited_ns, ts)
+            for source, its_ts in tag[event.node].items():
+                free = max(free, _over(delivered[event.node, source], its_ts, its_ts + limit_ns + 1))
             vain_ns = event.local_ns - free
-            yield Measured(event.mine, vain_ns if vain_ns > TIMER_NS else 0, event.waited_ns, sent.entries, event.ts)
+            yield Measured(event.said.mine, vain_ns if vain_ns > TIMER_NS else 0, waited_ns, sent.said.entries, ts)
             for k in members:
                 if k not in sent.dest:
                     union_max(mine[k], tag[k])
                 elif k != event.node:
-                    union_max(mine[k], {event.about: event.ts})
+                    union_max(mine[k], {event.about: ts})
         before = delivered[event.node, event.about]
-        before.append((event.ts, event.local_ns))
+        before.append((ts, event.local_ns))
         del before[:-64]  # older ones have expired long ago
 
 

@@ -1,13 +1,4 @@
-"""The agent A_i of Δ-causal ordering: S1..S5 and R0..R6 (paper 002 §3.3, §3.5), repaired.
-
-Notes, beside the usual meaning of their fields (all times in ns):
-    SENT       values: number of the submission, TS_m, entries in CB_m
-    DELIVERED  values: TS_m, wait since the arrival, unnecessary wait, |CB_m[i]|, entries in CB_m
-               (unnecessary as far as this agent can know: since R0 and condition (1) were true; an entry that MAX_CB
-               cut off may have made a part of it necessary, which only the whole history shows, see evaluation.py)
-    REFUSED    a submission: values: its number. A message: about and seq; values: TS_m, by how much it is late;
-               text: "late" (R1) or "overtaken" (D-DC-13: never, unless clocks differ by more than ε)
-"""
+"""The agent A_i of Δ-causal ordering: S1..S5 and R0..R6 (paper 002 §3.3, §3.5), repaired."""
 
 from __future__ import annotations
 
@@ -17,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from nodes.delta.notes import Delivered, Dropped, Sent
 from nodes.delta.options import DeltaOptions
 from nodes.delta.rules import rules_for
 from nodes.delta.schemes import scheme_for
@@ -24,7 +16,7 @@ from nodes.delta.tags import Entries, Tag, pack, unexpired, union_max, unpack
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
 from nodes.wire import Pdu
 from nodes.wire.delta import DeltaData
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, Refused
 
 
 @dataclass(slots=True, order=True)
@@ -95,7 +87,7 @@ class Delta:
     def _submitted(self, event: Submit, now_ns: int) -> list[Output]:
         dest = tuple(sorted(set(event.to)))
         if not dest or not set(dest) <= set(self._members):
-            return [Log(NoteKind.REFUSED, peers=dest, values=(event.number,), text="no such destination")]
+            return [Log(NoteKind.REFUSED, peers=dest, values=Refused(event.number), text="no such destination")]
         others = tuple([j for j in dest if j != self._me])
         ts = self._rules.stamp(now_ns, self._last_ns)  # S1
         self._last_ns = max(self._last_ns, ts)
@@ -109,10 +101,10 @@ class Delta:
             outputs.append(Send(pdu, None if everybody else others))
         for j in others:  # S5
             self._cb[j] = {self._me: ts}
-        outputs.insert(0, Log(NoteKind.SENT, self._me, self._seq, peers=dest, values=(event.number, ts, entries)))
+        outputs.insert(0, Log(NoteKind.SENT, self._me, self._seq, peers=dest, values=Sent(event.number, ts, entries)))
         if self._me in dest:  # my own copy does not travel
             self._deliv[self._me] = ts
-            outputs.append(Log(NoteKind.DELIVERED, self._me, self._seq, values=(ts, 0, 0, 0, entries)))
+            outputs.append(Log(NoteKind.DELIVERED, self._me, self._seq, values=Delivered(ts, 0, 0, 0, entries)))
         return outputs
 
     def _stamped(self, ts: int, dest: tuple[int, ...], data: bytes, now_ns: int) -> DeltaData:
@@ -174,7 +166,7 @@ class Delta:
 
     def _refuse(self, pdu: DeltaData, late_ns: int, reason: str) -> list[Output]:
         self._counts[reason] += 1
-        return [Log(NoteKind.REFUSED, pdu.src, pdu.seq, values=(pdu.ts, late_ns), text=reason)]
+        return [Log(NoteKind.REFUSED, pdu.src, pdu.seq, values=Dropped(pdu.ts, late_ns), text=reason)]
 
     def _buffered(self, pdu: DeltaData, now_ns: int) -> None:
         self._arrivals += 1
@@ -247,5 +239,6 @@ class Delta:
         self._deliv[pdu.src] = max(self._deliv[pdu.src], pdu.ts)  # R6
         self._last_ns = max(self._last_ns, pdu.ts)  # D-DC-2
         assert waiting.free_ns is not None
-        waits = (now_ns - waiting.arrived_ns, now_ns - waiting.free_ns)
-        return Log(NoteKind.DELIVERED, pdu.src, pdu.seq, values=(pdu.ts, *waits, len(waiting.mine), len(pdu.cb)))  # R3
+        waited_ns, unnecessary_ns = now_ns - waiting.arrived_ns, now_ns - waiting.free_ns
+        said = Delivered(pdu.ts, waited_ns, unnecessary_ns, mine=len(waiting.mine), entries=len(pdu.cb))
+        return Log(NoteKind.DELIVERED, pdu.src, pdu.seq, values=said)  # R3

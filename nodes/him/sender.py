@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from nodes.him.core import Core
+from nodes.him.notes import Result
 from nodes.him.tester import Held, Tester
 from nodes.machine import Submit
 from nodes.wire.him import HAVE, SUCCESS, HimAnswer, HimData, HimEnd, HimQuery, HimReport, Reason
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, Refused, Sent
 
 _NUMBER_BITS = 24  # of seq; the incarnation stands above
 _LAST_ROUND = 250  # the field is a byte
@@ -59,14 +60,14 @@ class Sender:
         if len(event.data) > core.max_payload:
             core.counters["refused_submissions"] += 1
             text = f"payload of {len(event.data)} bytes; one packet of 1,280 holds {core.max_payload}"
-            return core.log(NoteKind.REFUSED, core.me, values=(event.number,), text=text)
+            return core.log(NoteKind.REFUSED, core.me, values=Refused(event.number), text=text)
         if core.me not in core.members:
             core.counters["refused_submissions"] += 1
-            return core.log(NoteKind.REFUSED, core.me, values=(event.number,), text="not a member of the group")
+            return core.log(NoteKind.REFUSED, core.me, values=Refused(event.number), text="not a member of the group")
         self._number += 1
         seq = core.setting.incarnation - 1 << _NUMBER_BITS | self._number
         audience = frozenset(core.members) - {core.me}
-        core.log(NoteKind.SENT, core.me, seq, peers=core.members, values=(event.number,))
+        core.log(NoteKind.SENT, core.me, seq, peers=core.members, values=Sent(event.number))
         sending = Sending(seq, self.tester.hold(core.me, seq, event.data, 0), audience, core.options.maxfail)
         self._open[seq] = sending
         return self._multicast(sending)
@@ -320,7 +321,7 @@ class Sender:
         self.tester.finish(sending.held)
         if len(core.members) > 1:
             self._send_end(sending, None)
-        core.log(NoteKind.RESULT, core.me, sending.seq, peers=suspects, values=(sending.round,), text=outcome)
+        core.log(NoteKind.RESULT, core.me, sending.seq, peers=suspects, values=Result(sending.round), text=outcome)
 
     def _send_end(self, sending: Sending, to: int | None) -> None:
         flags = SUCCESS if sending.outcome == "SUCCESS" else 0
@@ -362,7 +363,7 @@ class Sender:
                 sending.outcome = "FAIL"
                 self._core.timers.cancel(("decide", sending.seq))
                 self.tester.finish(sending.held)
-                self._core.log(NoteKind.RESULT, self._core.me, sending.seq, values=(sending.round,), text="FAIL")
+                self._core.log(NoteKind.RESULT, self._core.me, sending.seq, values=Result(sending.round), text="FAIL")
 
     def _stop_probing(self, sending: Sending) -> None:
         for node in sending.probing:

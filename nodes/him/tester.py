@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from nodes.him.core import Core
 from nodes.him.majority import Verdict, majority
+from nodes.him.notes import Delivered, digest
 from nodes.him.seal import hash_of
 from nodes.him.timing import decision_time_ns, round_trip_ns
 from nodes.him.tree import Tree
@@ -79,7 +80,7 @@ class Tester:
             self._core.timers.cancel(("hold", *held.key, query.src))
             self._answer(query, held)
         self.keep(held.key)
-        self._core.log(NoteKind.DELIVERED, origin, seq, values=(round_, int.from_bytes(held.hash[:7], "big")))
+        self._core.log(NoteKind.DELIVERED, origin, seq, values=Delivered(round_, digest(held.hash)))
         return held
 
     def on_data(self, pdu: HimData) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, Sent
 from nodes.wire.raw import RawData
 
 _INCARNATION_SHIFT = 20
@@ -30,7 +30,7 @@ class Raw:
         if isinstance(event, Submit):
             self._seq += 1
             dest = tuple(sorted(event.to))
-            sent = Log(NoteKind.SENT, self._me, self._seq, peers=dest, values=(event.number,))
+            sent = Log(NoteKind.SENT, self._me, self._seq, peers=dest, values=Sent(event.number))
             return [sent, Send(RawData(src=self._me, seq=self._seq, ndest=len(dest), dest=dest, payload=event.data))]
         if isinstance(event, Received):
             if not isinstance(event.pdu, RawData):

@@ -23,7 +23,7 @@ from nodes.st.options import StOptions, Timing
 from nodes.st.recovery import Mode
 from nodes.st.rules import chosen
 from nodes.wire import Pdu
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, Sent
 from nodes.wire.st import NEED, RETX, ClusterPdu, DataBlock, SnapshotBlock
 
 MAX_PAYLOAD = 1024  # with the vectors of 32 entities a frame still fits an Ethernet
@@ -153,7 +153,7 @@ class DataTransfer(ABC):
         self.sl.unacknowledged.append(p)
         self._ack_at = None
         self._counters["data"] += 1
-        self._note(NoteKind.SENT, self.me, self._id(p), peers=dst, values=(request.number,))
+        self._note(NoteKind.SENT, self.me, self._id(p), peers=dst, values=Sent(request.number))
         self._emit(p)
 
     def _destinations(self, request: Submit) -> tuple[int, ...]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
+from nodes.him.notes import Delivered, Result, digest
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
 from nodes.tcp.options import TcpOptions
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, Sent
 from nodes.wire.raw import RawData
 
 _INCARNATION_SHIFT = 20
@@ -47,8 +48,8 @@ class Tcp:
     def _submit(self, event: Submit, now_ns: int) -> list[Output]:
         self._seq += 1
         seq, me = self._seq, self._me
-        sent = Log(NoteKind.SENT, me, seq, peers=self._members, values=(event.number,))
-        own = Log(NoteKind.DELIVERED, me, seq, values=(0, _hash(event.data)))
+        sent = Log(NoteKind.SENT, me, seq, peers=self._members, values=Sent(event.number))
+        own = Log(NoteKind.DELIVERED, me, seq, values=_held(event.data))
         if not self._others:
             return [sent, own, self._told(seq, ())]
         self._waiting[seq] = now_ns + self._give_up_ns, set(self._others)
@@ -56,7 +57,7 @@ class Tcp:
         return [sent, own, Send(data, self._others)]
 
     def _message(self, pdu: RawData) -> list[Output]:
-        taken = Log(NoteKind.DELIVERED, pdu.src, pdu.seq, values=(0, _hash(pdu.payload)))
+        taken = Log(NoteKind.DELIVERED, pdu.src, pdu.seq, values=_held(pdu.payload))
         return [taken, Send(RawData(src=self._me, seq=pdu.seq, ndest=0, dest=(), payload=b""), (pdu.src,))]
 
     def _word(self, pdu: RawData) -> list[Output]:
@@ -68,7 +69,9 @@ class Tcp:
         return [self._told(pdu.seq, ())]
 
     def _told(self, seq: int, missing: tuple[int, ...]) -> Log:
-        return Log(NoteKind.RESULT, self._me, seq, peers=missing, values=(0,), text="FAIL" if missing else "SUCCESS")
+        return Log(
+            NoteKind.RESULT, self._me, seq, peers=missing, values=Result(0), text="FAIL" if missing else "SUCCESS"
+        )
 
     def settled(self) -> bool:
         return not self._waiting
@@ -77,6 +80,6 @@ class Tcp:
         return {"refused_foreign": self._refused}
 
 
-def _hash(data: bytes) -> int:
-    """As HIM notes it: the first bytes, so that they fit a value."""
-    return int.from_bytes(hashlib.sha256(data).digest()[:7], "big")
+def _held(data: bytes) -> Delivered:
+    """As HIM notes it."""
+    return Delivered(0, digest(hashlib.sha256(data).digest()))

@@ -7,33 +7,92 @@ whose numbers restart put the incarnation above them: incarnation << 32 | number
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
-from typing import Annotated
+from typing import Annotated, NamedTuple, TypeVar
 
 from nodes.wire.table import I64, U8, U16, U32, U64, Of, Payload, Pdu, Proto, Vector, pdu
 
 
 class NoteKind(IntEnum):
-    """What happened. The arguments of each kind: peers; values; text."""
+    """What happened. The arguments of each kind: peers; values (below, or in the protocol's package); text."""
 
-    READY = 1  # the node's process is up                        values: true time at which its local clock was read
+    READY = 1  # the node's process is up                        values: Ready
     SUBMITTED = 2  # the application handed over a message         seq: number of the submission; peers: destinations
-    SENT = 3  # the message became a PDU (origin, seq)             peers: destinations; values: number of the submission
+    SENT = 3  # the message became a PDU (origin, seq)             peers: destinations; values: Sent, and more
     ACCEPTED = 4  # ST, TO: into RRL                               text: the rule
     PREACKED = 5  # ST, TO: RRL -> PRL                             text: the rule
     CONFIRMED = 6  # ST, TO: PRL -> ARL                            text: the rule
     DELIVERED = 7  # to the application (origin, seq)              values: as the protocol says
     VIEW = 8  # a view was installed                               peers: its members; seq: number; text: why
     ALARM = 9  # a person should look                              peers: whom it is about; text: why
-    CLOCK = 10  # the harness moved the local clock                values: offset ns, drift ppb
-    REFUSED = 11  # a submission or a PDU was refused              text: why
+    CLOCK = 10  # the harness moved the local clock                values: ClockSet
+    REFUSED = 11  # a submission or a PDU was refused              text: why; of a submission values: Refused
     STATE = 12  # machine state for the report                     text: names, values: numbers
     FAULT = 13  # harness: a fault begins or ends                  peers: nodes; text: kind and arguments
-    MARK = 14  # harness: probe, start, heal, end                  text: which
-    END = 15  # the node stops as asked                            values: notes sent, PDUs sent, received, refused
+    MARK = 14  # harness: probe, start, heal, end                  text: which; of the end values: Over
+    END = 15  # the node stops as asked                            values: End
     RESULT = 16  # what the sender was told (HIM: SUCCESS/FAIL)     peers: suspects; text: outcome
     LEFT = 17  # the node left the group by itself                 text: why
     MEASURED = 18  # a quantity of the machine, e.g. a wait        text: name; values: numbers
+
+
+# What the values of a NOTE say, by kind. A protocol that says more has tuples of its own, in nodes/PROTOCOL/notes.py:
+# they begin like these, so that what all protocols have in common is read in one way.
+
+
+class Ready(NamedTuple):
+    """READY."""
+
+    true_ns: int  # at which the local clock was read
+
+
+class Sent(NamedTuple):
+    """SENT: what every protocol says first."""
+
+    submission: int  # its number
+
+
+class Refused(NamedTuple):
+    """REFUSED, of a submission. ST and TO give its number as `seq` instead."""
+
+    submission: int
+
+
+class ClockSet(NamedTuple):
+    """CLOCK."""
+
+    offset_ns: int  # local minus true time
+    drift_ppb: int
+
+
+class Over(NamedTuple):
+    """MARK end."""
+
+    quiet: int  # 1: all was settled; 0: the time was over
+
+
+class End(NamedTuple):
+    """END: the totals of the node's process."""
+
+    notes: int  # this one included
+    sent: int  # PDUs
+    received: int
+    settled: int  # 1: the machine owed nothing
+
+
+Meaning = TypeVar("Meaning", bound=NamedTuple)
+
+
+def submission(seq: int, values: Sequence[int]) -> int:
+    """Which submission a SUBMITTED, a SENT, or the REFUSED of a submission is about."""
+    return values[0] if values else seq
+
+
+def said(meaning: type[Meaning], values: Sequence[int]) -> Meaning | None:
+    """The values of a NOTE by their names; None if there are fewer. What may follow (a vector) is not among them."""
+    count = len(meaning._fields)
+    return meaning._make(values[:count]) if len(values) >= count else None
 
 
 @pdu(Proto.NOTE, 1, "NOTE", section="ours")

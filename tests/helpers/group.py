@@ -11,11 +11,12 @@ from captures.history import Event, History, Transmission
 from harness.judges import Outcome, judge
 from harness.world import World
 from nodes.him.machine import Him
+from nodes.him.notes import digest
 from nodes.him.options import HimOptions
 from nodes.machine import Send, Setting
 from nodes.wire import Pdu
 from nodes.wire.him import HAVE, HimAnswer, HimData, HimPdu, HimQuery
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, Sent
 
 MS = 1_000_000
 HI = tuple(f"HI-{number}" for number in range(1, 8))
@@ -137,7 +138,7 @@ class Group:
     def confirmation_ns(self) -> list[int]:
         """From SUBMITTED to RESULT, per message, where it was a success."""
         submitted = {(e.node, e.seq): e.time_ns for e in self.notes(NoteKind.SUBMITTED)}
-        number = {(e.node, e.seq): e.values[0] for e in self.notes(NoteKind.SENT)}
+        number = {(e.node, e.seq): Sent._make(e.values).submission for e in self.notes(NoteKind.SENT)}
         return [
             event.time_ns - submitted[event.node, number[event.node, event.seq]]
             for event in self.notes(NoteKind.RESULT)
@@ -172,7 +173,7 @@ class Group:
 
     def _frame(self, time_ns: int, node: int, direction: str, pdu: HimPdu) -> None:
         holds = isinstance(pdu, HimData | HimQuery) or (isinstance(pdu, HimAnswer) and pdu.flags & HAVE)
-        digest = int.from_bytes(pdu.hash[:7], "big") if holds else 0  # type: ignore[attr-defined]
+        held = digest(pdu.hash) if holds else 0  # type: ignore[attr-defined]
         self._transmissions.append(
             Transmission(
                 time_ns,
@@ -185,6 +186,6 @@ class Group:
                 len(self._transmissions) + 1,
                 pdu.origin,
                 pdu.seq,
-                digest=digest,
+                digest=held,
             )
         )

@@ -29,6 +29,9 @@ from __future__ import annotations
 import re
 
 from captures.history import Event, History, Transmission
+from nodes.cmd import notes as cmd
+from nodes.delta import notes as delta
+from nodes.him import notes as him
 from nodes.wire.note import NoteKind
 
 BASE_NS = 1_000_000_000
@@ -146,17 +149,20 @@ class _Writer:
         elif sign in _ABOUT:
             names, _, value = rest.partition("#")
             for name in names:
-                values = (0, int(value)) if value else ()
+                values = him.Delivered(0, int(value)) if value else ()
                 self.note(node, _ABOUT[sign], self.names.get(name, (9, ord(name))), values=values)
                 self.now += UNIT_NS
             self.now -= UNIT_NS
         elif sign == "%":
             name, wait, *entries = rest.split(",")
-            values = (self.stamps[name], round(float(wait) * UNIT_NS), 0, int(entries[0]) if entries else 0, 0)
+            mine = int(entries[0]) if entries else 0
+            values = delta.Delivered(self.stamps[name], round(float(wait) * UNIT_NS), 0, mine, entries=0)
             self.note(node, NoteKind.DELIVERED, self.names[name], values=values)
         elif sign == "/":
             name, _, why = rest.partition(",")
-            self.note(node, NoteKind.REFUSED, self.names[name], values=(self.stamps[name], 1), text=why or "late")
+            self.note(
+                node, NoteKind.REFUSED, self.names[name], values=delta.Dropped(self.stamps[name], 1), text=why or "late"
+            )
         elif sign == "[":
             members, _, number = rest.partition("#")
             self.note(node, NoteKind.VIEW, (0, int(number or 0)), peers=_nodes(members))
@@ -181,8 +187,12 @@ class _Writer:
             above = (self.incarnation[node] - 1) << 32
             self.names[name] = (node, above | self.seq[node])
             self.stamps[name] = self.now + self.offset[node]
-            tag = _nodes(records) if records else (self.stamps[name], int(entries or 0))
-            values = (self.submissions[node], *tag)
+            number = self.submissions[node]
+            if records:
+                size, *vector = _nodes(records)
+                values: tuple[int, ...] = (*cmd.Sent(number, size), *vector)
+            else:
+                values = delta.Sent(number, self.stamps[name], int(entries or 0))
             self.note(node, NoteKind.SENT, self.names[name], peers=peers, values=values)
 
 

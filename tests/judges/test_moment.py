@@ -8,6 +8,7 @@ import pytest
 
 from captures.run_history import load_history
 from harness.judges import Outcome, Verdict, judge
+from nodes.delta.notes import Sent
 from tests.helpers.notation import history
 
 GOLDEN = Path(__file__).resolve().parents[2] / "captures" / "golden"
@@ -104,7 +105,7 @@ def test_who_has_no_rule_about_moments_is_not_judged() -> None:
 def test_real_captures_say_what_stood_in_each_tag_for_its_receiver() -> None:
     """Golden ones: the triangle among three agents, where m3 waits for m1."""
     one = load_history(GOLDEN / "delta-triangle" / "captures")
-    sent = {(event.about, event.seq): event.values[1] for event in one.events if event.kind.name == "SENT"}
+    sent = {(event.about, event.seq): Sent._make(event.values).ts for event in one.events if event.kind.name == "SENT"}
     m1, m2, m3 = sorted(sent, key=sent.__getitem__)
     came = {(frame.about, frame.seq): frame.stamps for frame in one.transmissions if frame.direction == "in"}
     assert came == {m1: (), m2: (), m3: (sent[m1],)}

@@ -12,9 +12,10 @@ import pytest
 
 from harness.world import Clock, World
 from nodes.delta import fig_4
-from nodes.delta.evaluation import Delivered, Measured, Point, Sent, measure, point, standard_error, steady
+from nodes.delta.evaluation import Delivery, Measured, Point, Sending, measure, point, standard_error, steady
 from nodes.delta.fig_4 import DELTA_PER_MEAN_DELAY, FIG_4, IN_MEMORY, MESSAGES_PER_POINT, PROCESSES
 from nodes.delta.machine import Delta
+from nodes.delta.notes import Delivered, Sent
 from nodes.delta.options import DeltaOptions, SchemeName
 from nodes.machine import Setting
 from nodes.wire.note import NoteKind
@@ -56,15 +57,13 @@ def simulate(
     return tuple(steady(measure(read(world), MEMBERS, options.limit_ns), options.limit_ns))
 
 
-def read(world: World) -> list[Sent | Delivered]:
-    log: list[Sent | Delivered] = []
+def read(world: World) -> list[Sending | Delivery]:
+    log: list[Sending | Delivery] = []
     for event in world.history().events:
         if event.kind is NoteKind.SENT:
-            _, ts, entries = event.values
-            log.append(Sent(event.node, event.seq, event.peers, ts, entries))
+            log.append(Sending(event.node, event.seq, event.peers, Sent._make(event.values)))
         elif event.kind is NoteKind.DELIVERED:
-            ts, waited_ns, _, mine, _ = event.values
-            log.append(Delivered(event.node, event.about, event.seq, ts, waited_ns, mine, event.local_ns))
+            log.append(Delivery(event.node, event.about, event.seq, event.local_ns, Delivered._make(event.values)))
     return log
 
 
