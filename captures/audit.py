@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from captures.history import Event
 from captures.pcap import Audit
+from captures.recorded import Recorded
 from nodes.wire.note import End, NoteKind, said
 
 
@@ -36,21 +36,20 @@ def file_holes(audits: Iterable[tuple[str, Audit]]) -> list[Hole]:
     ]
 
 
-def counter_holes(audits: Mapping[str, Audit], counters: Mapping[str, Mapping[str, Any]]) -> list[Hole]:
-    """What the capturing side counted against what is there. `counters` is "captures" of the manifest."""
+def counter_holes(audits: Mapping[str, Audit], counters: Mapping[str, Recorded]) -> list[Hole]:
+    """What the recorder counted at each capture point against what is there."""
     holes = []
     for point, counted in sorted(counters.items()):
-        name = f"{point.removesuffix('.pcap')}.pcap"
+        name = f"{point}.pcap"
         audit = audits.get(name)
         if audit is None:
             holes.append(Hole(name, "the manifest names this capture, and it is not there"))
             continue
-        for key, what in (("dropped", "dropped"), ("if_dropped", "dropped by the interface")):
-            if counted.get(key):
-                holes.append(Hole(name, f"{counted[key]} frames {what}"))
-        written = counted.get("written")
-        if written is not None and written != audit.frames:
-            holes.append(Hole(name, f"{audit.frames} of {written} frames are there"))
+        for count, what in ((counted.dropped, "dropped"), (counted.if_dropped, "dropped by the interface")):
+            if count:
+                holes.append(Hole(name, f"{count} frames {what}"))
+        if counted.written != audit.frames:
+            holes.append(Hole(name, f"{audit.frames} of {counted.written} frames are there"))
     return holes
 
 

@@ -19,6 +19,7 @@ from captures.columns import notes, read_frames
 from captures.history import Event, History, Segment, Transmission
 from captures.messages import Ints, column, ints, lengths, naming, payload_column, stamps_for, tag_column
 from captures.pcap import Audit
+from captures.recorded import Recorded
 from nodes.wire import Proto, all_pdu_types
 from nodes.wire.him import HAVE
 from nodes.wire.note import NoteKind
@@ -46,7 +47,7 @@ def load_history(
     directory: str | Path,
     *,
     nodes: Sequence[int] | None = None,
-    counters: Mapping[str, Mapping[str, Any]] | None = None,
+    counters: Mapping[str, Recorded] | None = None,
     settings: Mapping[str, int | float | str] | None = None,
     segments: bool = False,
     protocol: str = "",
@@ -54,7 +55,7 @@ def load_history(
 ) -> History:
     """What the captures in a directory say. Without `nodes` they are those that have a capture n<number>.pcap.
 
-    `counters` is the manifest's "captures"; `settings` are the protocol's options that judges must know; TCP segments
+    `counters` says what the recorder counted; `settings` are the protocol's options that judges must know; TCP segments
     are looked for if `segments` says so, for a protocol whose PDUs are streams and no frames.
     """
     files = capture_files(directory)

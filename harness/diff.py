@@ -1,4 +1,4 @@
-"""`tutti diff`: the first frame at which the captures of two runs part, dissected side by side.
+"""The first frame at which the captures of two runs part, dissected side by side.
 
 Frames are compared as they stand in the files, with their times; a file that only one run has, or that ends earlier,
 parts too. Of all captures the one that parts first in time is shown, because what comes later mostly follows from it.
@@ -6,25 +6,22 @@ parts too. Of all captures the one that parts first in time is shown, because wh
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import json
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from captures.pcap import Audit, blocks
 from captures.run_history import capture_files
 from captures.unwrap import unwrap
 from captures.walk import RECORD_HEADER
 from harness.rundir import RunDir, RunDirError
-from harness.terminal import ProgressLine
 from nodes.wire import Pdu, WireError, all_pdu_types, decode_untrusted
 from nodes.wire.note import Note, NoteKind
 from nodes.wire.table import Flags
 
-EQUAL, DIFFERENT = 0, 1
 _COLUMNS = 120
 _NEVER = 1 << 63
 
@@ -90,6 +87,9 @@ def parting(left: Path, right: Path) -> Parting | None:
 
 def first_parting(left: Path, right: Path) -> Parting | None:
     """Of all captures of two runs, where they part first."""
+    for run in (left, right):
+        if not RunDir(run).captures.is_dir():
+            raise RunDirError(f"{run} is no run directory: it has no captures/")
     names = dict.fromkeys(path.name for run in (left, right) for path in capture_files(RunDir(run).captures))
     partings = [parting(RunDir(left).captures / name, RunDir(right).captures / name) for name in names]
     found = [one for one in partings if one is not None]
@@ -149,35 +149,12 @@ def explain(found: Parting | None, names: tuple[str, str]) -> str:
     return "\n".join([*lines, *side_by_side([names[0], *dissect(found.left)], [names[1], *dissect(found.right)])])
 
 
-def diff(left: Path, right: Path) -> int:
-    """0 if the captures of two runs are equal, 1 if not; tells where they part."""
-    for run in (left, right):
-        if not RunDir(run).captures.is_dir():
-            raise RunDirError(f"{run} is no run directory: it has no captures/")
-    with ProgressLine(f"{left}, {right}").during("comparing"):
-        found = first_parting(left, right)
-    print(explain(found, (str(left), str(right))))
-    return EQUAL if found is None else DIFFERENT
-
-
-def diff_command(arguments: argparse.Namespace) -> int:
-    """`tutti diff RUN RUN`."""
-    left, right = map(Path, arguments.run)
-    if arguments.html:
-        from harness.report.pair import write_pair
-
-        write_pair(left, right, Path(arguments.html))
-    if not arguments.json:
-        return diff(left, right)
-    found = first_parting(left, right)
-    shown = None
-    if found is not None:
-        shown = {
-            "capture": found.capture,
-            "frame": found.frame,
-            "time_ns": found.time_ns,
-            "left": dissect(found.left),
-            "right": dissect(found.right),
-        }
-    print(json.dumps({"equal": found is None, "parting": shown}, indent=1, sort_keys=True, ensure_ascii=False))
-    return EQUAL if found is None else DIFFERENT
+def shown(found: Parting) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "capture": found.capture,
+        "frame": found.frame,
+        "time_ns": found.time_ns,
+        "left": dissect(found.left),
+        "right": dissect(found.right),
+    }

@@ -1,9 +1,7 @@
-"""`tutti doctor`: what works on this machine, for both engines, and what mends the rest."""
+"""What works on this machine, for both engines, and what mends the rest."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -15,9 +13,7 @@ from pathlib import Path
 from harness.engines.kernel import private_kernel
 from harness.engines.live import lacks
 from harness.engines.outcome import MachineLacks
-from harness.terminal import painted
 
-LACKS = 69
 _SPACE_MB = 500
 _MEMORY_MB = 1500
 
@@ -30,22 +26,6 @@ class Finding:
     needed_for: str  # virtual, live, sweep, test
     fine: bool
     detail: str  # what was found, or what mends it
-
-
-def doctor_command(arguments: argparse.Namespace) -> int:
-    """69 if the virtual engine cannot run here; the rest is optional."""
-    findings = list(examine())
-    if arguments.json:
-        rows = [{name: getattr(one, name) for name in one.__slots__} for one in findings]
-        print(json.dumps(rows, indent=1, ensure_ascii=False))
-    else:
-        for one in findings:
-            print(f"{_sign(one)}  {one.needed_for:8} {one.what}: {one.detail}")
-    return 0 if all(one.fine for one in findings if one.needed_for == "virtual") else LACKS
-
-
-def _sign(one: Finding) -> str:
-    return painted("ok     ", "good") if one.fine else painted("missing", "unsure")
 
 
 def examine() -> Iterator[Finding]:
@@ -75,8 +55,8 @@ def _kernel() -> Finding:
         return Finding("private kernel", "virtual", False, str(error))
     if not os.access(kernel.image, os.X_OK):
         return Finding("private kernel", "virtual", False, f"{kernel.image} cannot be executed")
-    how = "fast guest programs (seccomp)" if kernel.seccomp else "slower guest programs (ptrace)"
-    return Finding("private kernel", "virtual", True, f"Linux {kernel.version}, {how}")
+    how = "fast guest programs (seccomp)" if kernel.identity.seccomp else "slower guest programs (ptrace)"
+    return Finding("private kernel", "virtual", True, f"Linux {kernel.identity.version}, {how}")
 
 
 def _attempt(what: str, needed_for: str, attempt: Callable[[], str], mend: str) -> Finding:

@@ -9,30 +9,29 @@ A directory of golden captures looks like a run directory: scenario.toml, manife
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 from captures.history import Event
 from captures.run_history import load_history
 from harness.diff import explain, first_parting, side_by_side
 from harness.judges.facts import name_of
+from harness.manifest import read_manifest
 from harness.rundir import RunDir, RunDirError
 
+GOLDEN = Path(__file__).resolve().parents[1] / "captures" / "golden"
 _BEFORE = 3  # equal lines shown before the first difference
+
+
+def known() -> list[str]:
+    """Their names."""
+    return sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
 
 
 def same_kernel(golden: Path, run: Path) -> bool:
     """Did one kernel, by version and recipe, make both?"""
-    ours, theirs = (_manifest(path).get("kernel") for path in (golden, run))
-    return ours is not None and ours == theirs
-
-
-def _manifest(path: Path) -> dict[str, Any]:
-    file = RunDir(path).manifest
-    found = json.loads(file.read_text()) if file.is_file() else {}
-    return found if isinstance(found, dict) else {}
+    ours, theirs = (read_manifest(RunDir(path)) for path in (golden, run))
+    return ours is not None and theirs is not None and ours.kernel == theirs.kernel
 
 
 def difference(golden: Path, run: Path) -> str:

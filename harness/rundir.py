@@ -10,10 +10,8 @@ logs/           for people, when something went wrong
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 RUNS = Path("runs")
 
@@ -81,8 +79,3 @@ def _next_free(runs: Path, stem: str) -> Path:
             number += 1
         else:
             return path
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write deterministic JSON: equal values, equal bytes."""
-    path.write_text(json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")

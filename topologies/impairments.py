@@ -73,6 +73,14 @@ class NetemSettings:
     rate_bytes_per_s: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Seeded:
+    """What is written to, and read from, a netem qdisc. No seed is read where the kernel knows none (before 6.6)."""
+
+    settings: NetemSettings
+    seed: int | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelFeatures:
     """What a kernel can do that impairments depend on."""

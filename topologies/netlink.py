@@ -21,12 +21,11 @@ from pyroute2.netlink.exceptions import NetlinkError
 from pyroute2.netlink.rtnl.tcmsg import cls_u32, sched_netem
 from pyroute2.netlink.rtnl.tcmsg.common_act import get_tca_action, tca_act_prio
 
-from topologies.impairments import NetemSettings
+from topologies.impairments import NetemSettings, Seeded
 
 __all__ = [
     "IPRoute",
     "NetlinkError",
-    "Seeded",
     "add_source_filter",
     "address_keys",
     "mac_keys",
@@ -66,14 +65,6 @@ class _Options(nla):  # type: ignore[misc]
         ("TCA_NETEM_PRNG_SEED", "uint64"),
     )
     loss_model = _LossModel
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Seeded:
-    """What is written to, and read from, a netem qdisc. No seed is read where the kernel knows none (before 6.6)."""
-
-    settings: NetemSettings
-    seed: int | None
 
 
 def _parameters(kwarg: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def main() -> None:
         mount("sys", "/sys", "sysfs")
         mount("run", "/run", "tmpfs")
         mount("run", ROOT + "/run", "hostfs", 0, os.environ["TUTTI_RUN"])
-        log = os.open(ROOT + "/run/logs/agent.txt", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
+        log = os.open(ROOT + "/run/" + os.environ["TUTTI_LOG"], os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
         os.dup2(log, 1)
         os.dup2(log, 2)
         mount(os.environ["TUTTI_CODE"], ROOT + "/code", "none", _MS_BIND)
@@ -44,7 +44,7 @@ def main() -> None:
         }
         child = os.fork()
         if child == 0:
-            command = ["python3", "-S", "-s", "-B", "-m", os.environ.get("TUTTI_MAIN", "harness.agent"), ROOT + "/run"]
+            command = ["python3", "-S", "-s", "-B", "-m", os.environ["TUTTI_MAIN"], ROOT + "/run", ROOT + "/state"]
             os.execve("/usr/bin/python3.11", command, environment)  # noqa: S606
         while os.wait()[0] != child:  # orphans come to process 1
             pass

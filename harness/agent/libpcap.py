@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from dataclasses import dataclass
 from typing import Any
+
+from captures.recorded import Recorded
 
 _ERROR_SIZE = 256
 _NANOSECONDS = 1
@@ -60,16 +61,6 @@ def _load() -> Any:
 _lib = _load()
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """What libpcap counted."""
-
-    written: int
-    received: int
-    dropped: int
-    if_dropped: int
-
-
 class Capture:
     """One device of the namespace this thread is in now, captured into one file."""
 
@@ -105,7 +96,7 @@ class Capture:
         self._written += count
         return count
 
-    def close(self) -> Stats:
+    def close(self) -> Recorded:
         """Flush and close the file."""
         stat = _Stat()
         self._check(_lib.pcap_stats(self._handle, ctypes.byref(stat)))
@@ -114,4 +105,4 @@ class Capture:
         _lib.pcap_close(self._handle)
         if status < 0:
             raise PcapError(f"{self._device}: the capture could not be written (is the disk full?)")
-        return Stats(self._written, stat.received, stat.dropped, stat.if_dropped)
+        return Recorded(self._written, stat.received, stat.dropped, stat.if_dropped)

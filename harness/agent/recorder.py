@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from captures.recorded import Recorded
 from harness.agent.libpcap import Capture
 from topologies.mininet_network import enter_namespace
 
@@ -45,12 +46,12 @@ class Recorder:
         theirs.close()
         self._expect("capturing")
 
-    def stop(self) -> dict[str, dict[str, int]]:
-        """Write out everything and return the statistics of each point."""
+    def stop(self) -> dict[str, Recorded]:
+        """Write out everything and return what was counted at each point."""
         self._socket.send(b"stop\n")
-        stats: dict[str, dict[str, int]] = self._expect("stopped")
+        counted = {name: Recorded(**numbers) for name, numbers in self._expect("stopped").items()}
         os.waitpid(self._pid, 0)
-        return stats
+        return counted
 
     def _expect(self, word: str) -> Any:
         data = b""

@@ -1,21 +1,22 @@
-"""One run, from the empty kernel to the closed captures. What it found is left in logs/agent.json."""
+"""One run, from the empty kernel to the closed captures and the answer to who asked for it."""
 
 from __future__ import annotations
 
 import heapq
-import json
 import os
 import platform
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from harness import chosen
 from harness.agent import forger, injector, processes
 from harness.agent.notes import HarnessNotes
 from harness.agent.recorder import Point, Recorder
 from harness.agent.traffic import Traffic
+from harness.exchange import Answer, Exchange
+from harness.manifest import Findings
 from harness.scenario import Scenario, load
 from harness.scenario.faults import (
     AnyFault,
@@ -56,19 +57,21 @@ class RunFailed(RuntimeError):
     """The run could not be carried out as the scenario says."""
 
 
-def carry_out(run_dir: Path) -> None:
-    """Do the whole run; its findings, or why it failed, go to logs/agent.json."""
-    findings: dict[str, Any] = {"kernel": platform.release()}
+def carry_out(files: Exchange, state: Path) -> None:
+    """Do the whole run that is handed over, and answer. `state` is for what nodes keep over their restarts."""
+    findings, failed = Findings(release=platform.release()), ""
     try:
-        scenario = in_run(load(run_dir / "scenario.toml", resolved=True), run_dir)
+        scenario = in_run(load(files.run.scenario, resolved=True), files.run.path)
         if scenario.engine == "virtual":
             _wake_on_time()
-        _Run(scenario, run_dir, findings).all()
+        run = _Run(scenario, files, state, findings)
+        try:
+            run.all()
+        finally:
+            findings = run.findings
     except (processes.NodeFailed, RunFailed) as error:
-        findings["failed"] = str(error)
-    partial = run_dir / "logs/agent.json.partial"
-    partial.write_text(json.dumps(findings, sort_keys=True))
-    partial.replace(run_dir / "logs/agent.json")
+        failed = str(error)
+    files.give(Answer(findings, failed))
 
 
 def _wake_on_time() -> None:
@@ -78,11 +81,11 @@ def _wake_on_time() -> None:
 
 
 class _Run:
-    def __init__(self, scenario: Scenario, run_dir: Path, findings: dict[str, Any]) -> None:
+    def __init__(self, scenario: Scenario, files: Exchange, state: Path, findings: Findings) -> None:
         self.scenario = scenario
         self.plan: Plan = scenario.plan()
         self.spec = protocol(scenario.protocol)
-        self.run_dir = run_dir
+        self.captures = files.run.captures
         self.findings = findings
         self.schedule = schedule(scenario)
         self.clocks = {node: Clock() for node in scenario.nodes}
@@ -90,11 +93,11 @@ class _Run:
         self.readers: dict[str, tuple[int, int | None]] = {}  # slow readers: delay, buffer
         self.cut: set[str] = set()  # links that are down
         self.helpers: dict[str, int] = {}  # the injector's process, those of outsiders
-        self.state = Path("/run/tutti/state") if Path("/run/tutti/run").exists() else run_dir / ".state"
+        self.state = state
         self._real_time = scenario.engine != "virtual"
         self._timeline: list[tuple[int, int, Callable[[], None]]] = []
         self._order = 0
-        self._progress = os.open(run_dir / "logs/progress", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
+        self._progress = os.open(files.progress, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
 
     def all(self) -> None:
         """From here to the end."""
@@ -125,27 +128,31 @@ class _Run:
         self._enter_faults()
         self._sleep_until(self.t0)
         self.notes.send(NoteKind.MARK, text="start")
-        self.findings["impairments"] = self.traffic.settings()
+        self.findings = replace(self.findings, t0_ns=self.t0, impairments=self.traffic.settings())
         quiet = self._until_quiet()
         self.notes.send(NoteKind.MARK, text="end", values=Over(int(quiet)))
-        self.findings["quiet"] = quiet
+        self.findings = replace(self.findings, quiet=quiet)
         for what, pid in self.helpers.items():
             if not processes.end_helper(pid):
                 raise RunFailed(f"{what} died")
-        self.findings["impairments_at_end"] = self.traffic.settings()
-        self.findings["counters"] = {node: processes.stop(process) for node, process in self.processes.items()}
-        self.findings["interfaces"] = {
-            name: dict(interface_counters(self.network.netlink_of(name)))
-            for name in (*self.plan.hosts, *self.plan.routers)
-        }
-        self.findings["interfaces"]["switches"] = dict(interface_counters(self.network.netlink))
-        self.findings["captures"] = recorder.stop()
-        self.findings["interface_names"] = {
+        self.findings = replace(self.findings, impairments_at_end=self.traffic.settings())
+        counters = {node: processes.stop(process) for node, process in self.processes.items()}
+        members = (*self.plan.hosts, *self.plan.routers)
+        interfaces = {name: dict(interface_counters(self.network.netlink_of(name))) for name in members}
+        interfaces["switches"] = dict(interface_counters(self.network.netlink))
+        captures = recorder.stop()
+        names = {
             name: {str(index): interface for interface, index in self.network.interfaces(name).items()}
-            for name in (*self.plan.hosts, *self.plan.routers)
+            for name in members
         }
-        self.findings["t0_ns"] = self.t0
-        self.findings["ended_ns"] = time.time_ns()
+        self.findings = replace(
+            self.findings,
+            counters=counters,
+            interfaces=interfaces,
+            captures=captures,
+            interface_names=names,
+            ended_ns=time.time_ns(),
+        )
 
     # setting up
 
@@ -155,15 +162,14 @@ class _Run:
 
     def _points(self) -> list[Point]:
         here = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        captures = self.run_dir / "captures"
         points = [
-            Point(name, "any", self.network.node(name).namespace, str(captures / f"{name}.pcap"))
+            Point(name, "any", self.network.node(name).namespace, str(self.captures / f"{name}.pcap"))
             for name in (*self.plan.hosts, *self.plan.routers)
         ]
         if self.plan.channel is not None:
-            points.append(Point(CHANNEL, CHANNEL, here, str(captures / "channel.pcap")))
+            points.append(Point(CHANNEL, CHANNEL, here, str(self.captures / "channel.pcap")))
         self.network.netlink.link("set", index=self.network.netlink.link_lookup(ifname="lo")[0], state="up")
-        points.append(Point("harness", "lo", here, str(captures / "harness.pcap")))
+        points.append(Point("harness", "lo", here, str(self.captures / "harness.pcap")))
         return points
 
     def _probe(self) -> None:

@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from topologies.impairments import Impairment
+from topologies.impairments import Impairment, Seeded
 from topologies.mininet_network import CHANNEL, Network
 from topologies.netlink import (
     Key,
-    Seeded,
     add_source_filter,
     address_keys,
     mac_keys,
@@ -113,17 +112,17 @@ class Traffic:
             )
         return self._network.index[self._pair_ports[place.name]]
 
-    def settings(self) -> dict[str, dict[str, Any]]:
+    def settings(self) -> dict[str, Seeded]:
         """Every netem of the network, as the kernel has it now."""
         found = {}
         for name, place in sorted(self._at.items()):
             seeded = read_netem(*self._interface(place))
             if seeded is not None:
-                found[name] = _as_json(seeded)
+                found[name] = seeded
         if self._network.plan.channel is not None:
             seeded = read_netem(self._network.netlink, self._network.index[CHANNEL])
             assert seeded is not None
-            found[CHANNEL] = _as_json(seeded)
+            found[CHANNEL] = seeded
         return found
 
     # partitions
@@ -185,8 +184,3 @@ class Traffic:
             self._injected.add(port)
             devices[port] = device
         return devices
-
-
-def _as_json(seeded: Seeded) -> dict[str, Any]:
-    settings = seeded.settings
-    return {"seed": seeded.seed, **{name: getattr(settings, name) for name in settings.__slots__ if name != "table"}}

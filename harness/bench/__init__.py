@@ -1,15 +1,4 @@
-"""`tutti bench`: measures the testbed and the protocols, as ratios within one run (machines are shared and noisy)."""
-
-from __future__ import annotations
-
-import argparse
-import dataclasses
-import importlib
-import importlib.util
-import json
-import sys
-from collections.abc import Iterable
-from typing import Any
+"""What `tutti bench` can measure: the testbed and the protocols."""
 
 # name -> (module, function, what it measures); the function returns a dataclass, or several, that print themselves
 BENCHES = {
@@ -24,26 +13,3 @@ BENCHES = {
     "sweep": ("harness.bench.sweep", "bench_sweep", "runs per hour, the scheduler's cost, aggregation"),
     "report": ("harness.bench.report", "bench_report", "the report of 100,000 events in a browser"),
 }
-
-
-def bench_command(arguments: argparse.Namespace) -> int:
-    """Run the benchmarks that are named, or all that there are."""
-    there = [name for name, (module, _, _) in BENCHES.items() if importlib.util.find_spec(module) is not None]
-    unknown = [name for name in arguments.what if name not in there]
-    if unknown:
-        sys.stderr.write(f"no benchmark is called {unknown[0]!r}; there are: {', '.join(there)}\n")
-        return 64
-    results: dict[str, Any] = {}
-    for name in arguments.what or there:
-        module, function, meaning = BENCHES[name]
-        sys.stderr.write(f"{name}: {meaning} ...\n")
-        found = getattr(importlib.import_module(module), function)()
-        results[name] = []
-        rows: Iterable[Any] = [found] if dataclasses.is_dataclass(found) else found
-        for row in rows:
-            results[name].append(dataclasses.asdict(row))
-            if not arguments.json:
-                print(row, flush=True)
-    if arguments.json:
-        print(json.dumps(results, indent=1, default=str))
-    return 0

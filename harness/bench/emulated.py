@@ -11,12 +11,11 @@ from pathlib import Path
 from captures.history import Event, History
 from captures.metrics.registry import measure, of_kind
 from harness import rundir
-from harness.check import Result, checked
 from harness.engines.outcome import EngineOptions
 from harness.judges import Outcome
-from harness.rundir import RunDir
-from harness.runner import run
+from harness.runs import Run, carry_out
 from harness.scenario import Scenario, loads
+from harness.verdict import Result, judge_run
 from nodes.wire.note import NoteKind
 
 
@@ -53,11 +52,10 @@ def complaint(violated: Sequence[str]) -> str:
     return f"; VIOLATED {', '.join(violated)}" if violated else ""
 
 
-def carried_out(scenario: Scenario, directory: Path) -> RunDir:
-    """The directory of a run of it, made below this one and not yet judged."""
+def carry_out_below(directory: Path, scenario: Scenario) -> Run:
+    """A run of it, in this directory and not yet judged."""
     where = rundir.create("bench", scenario.seed, directory / "run")
-    run(scenario, where, EngineOptions(), lambda now: None)
-    return where
+    return carry_out(scenario, where, EngineOptions(), lambda now: None)
 
 
 def emulated(text: str, seed: int = 1) -> Emulated:
@@ -65,6 +63,6 @@ def emulated(text: str, seed: int = 1) -> Emulated:
     scenario = loads(text, seed=seed)
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
         begin = time.perf_counter()
-        where = carried_out(scenario, Path(directory))
+        run = carry_out_below(Path(directory), scenario)
         took = time.perf_counter() - begin
-        return Emulated(checked(where.path), took)
+        return Emulated(judge_run(run), took)

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from captures.metrics import sent_frames
 from harness.bench.emulated import Emulated, emulated
-from harness.metrics import sent_frames
 
 _NORM_MS = {0: (2.19, 4.3), 1: (2.18, 10.0), 5: (2.19, 22.0), 10: (4.30, 23.0), 20: (6.39, 45.0)}  # half, 99 %
 _CONFIRMATION = """

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bench.browser import Browser
-from harness.bench.emulated import carried_out
+from harness.bench.emulated import carry_out_below
 from harness.report import write_report
 from harness.scenario import load
 from harness.scenario.find import find
+from harness.verdict import judge_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,9 @@ def take(picture: Picture, directory: Path, browser: Browser) -> Path:
     """Run the scenario and photograph its diagram."""
     scenario = load(find(picture.scenario))
     with tempfile.TemporaryDirectory(prefix="tutti-picture-") as name:
-        where = carried_out(scenario, Path(name))
+        result = judge_run(carry_out_below(Path(name), scenario))
         browser.dark(picture.dark)
-        browser.open(write_report(where.path))
+        browser.open(write_report(result))
         browser.run(picture.look)
         browser.run(
             "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 300))))"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.bench.emulated import carried_out
+from harness.bench.emulated import carry_out_below
 from harness.engines.kernel import private_kernel, site_packages
 from harness.scenario import loads
 
@@ -86,7 +86,7 @@ def _compare(what: str, nodes: int, count: int, promised: float, compared: bool)
     for _ in range(_TURNS):
         ours.append(_timed(lambda: _ours(nodes, count)))
         naive.append(_timed(lambda: _naive(nodes, count, seccomp=False)))
-        if private_kernel().seccomp:
+        if private_kernel().identity.seccomp:
             fast.append(_timed(lambda: _naive(nodes, count, seccomp=True)))
     return PlatformResult(what, min(ours), min(naive), min(fast, default=None), promised, frames)
 
@@ -105,7 +105,7 @@ def _ours(nodes: int, count: int, top: str = "") -> None:
     text = top + _SCENARIO.format(nodes=nodes) + (_STEADY.format(count=count) if count else "")
     scenario = loads(text)
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
-        carried_out(scenario, Path(directory))
+        carry_out_below(Path(directory), scenario)
 
 
 def _naive(nodes: int, count: int, *, seccomp: bool) -> None:

@@ -7,7 +7,6 @@ there is something to find.
 
 from __future__ import annotations
 
-import json
 import random
 import tempfile
 import time
@@ -15,12 +14,16 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+from captures.recorded import Recorded
 from captures.samples import LITTLE_NS, cooked, ethernet, pcap
 from captures.unwrap import ETHERNET, LINUX_SLL2
 from harness.bench.browser import Browser
-from harness.check import checked
+from harness.manifest import Findings, Kernel, Manifest, write_manifest
 from harness.report import write_report
-from harness.scenario import dump, loads
+from harness.rundir import RunDir
+from harness.runs import open_run
+from harness.scenario import dump, identity, loads
+from harness.verdict import judge_run
 from nodes.wire import ETHERTYPE, Pdu, encode
 from nodes.wire.note import End, Note, NoteKind, Over, Ready, Sent
 from nodes.wire.st import RETX, StData
@@ -208,9 +211,14 @@ def synthetic_run(directory: Path, events: int = 100_000, nodes: int = 5, seed: 
     scenario = loads(_SCENARIO.format(events=f"{events:,}", nodes=nodes, seed=seed))
     (directory / "scenario.toml").write_text(dump(scenario))
     written = cluster.recording.write(directory / "captures")
-    counters = {at: {"written": count, "dropped": 0} for at, count in written.items()}
-    manifest = {"format": 1, "engine": "virtual", "captures": counters, "t0_ns": _ORIGIN_NS}
-    (directory / "manifest.json").write_text(json.dumps(manifest))
+    counted = {at: Recorded(written=count, received=count) for at, count in written.items()}
+    manifest = Manifest(
+        identity=identity(scenario),
+        engine=scenario.engine,
+        kernel=Kernel("synthetic"),
+        findings=Findings(captures=counted, t0_ns=_ORIGIN_NS),
+    )
+    write_manifest(RunDir(directory), manifest)
     return directory
 
 
@@ -278,9 +286,9 @@ def bench_report(events: int = 100_000) -> ReportResult:
     """Make the report of a large run and open it."""
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as name:
         directory = synthetic_run(Path(name) / "run", events)
-        result = checked(directory)
+        result = judge_run(open_run(directory))
         begin = time.perf_counter()
-        page = write_report(directory, result)
+        page = write_report(result)
         made_s = time.perf_counter() - begin
         with Browser() as browser:
             return ReportResult(made_s, page.stat().st_size / 1e6, measure_page(browser, page))

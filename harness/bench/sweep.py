@@ -18,12 +18,12 @@ from typing import Any
 
 from captures.run_history import capture_files
 from captures.spark_source import pdus_by_type
-from harness.bench.emulated import carried_out
-from harness.scenario import dump, load
+from harness.bench.emulated import carry_out_below
+from harness.scenario import load
 from harness.scenario.find import find
 from harness.sweep import tables
 from harness.sweep.pool import cores, run_local
-from harness.sweep.task import Record, Task, carry_out
+from harness.sweep.task import Record, Task, fulfil
 
 FIRST = 24  # byte offset of the first record of a pcap
 FEW_RUNS = 50  # whose time is taken off
@@ -153,24 +153,25 @@ def _spark_runs(session: Any, tasks: list[Task], jobs: int) -> Any:
     return run_on(session, tasks, jobs, _empty)
 
 
-def empty_runs(carry: Callable[[list[Task]], Any], count: int) -> float:
+def empty_runs(submit: Callable[[list[Task]], Any], count: int) -> float:
     """Milliseconds per run that does nothing."""
-    carry([Task("warm", "")])
+    quiet = load(find("raw/quiet"))
+    submit([Task("warm", quiet)])
     begin = time.perf_counter()
-    carry([Task(str(number), "") for number in range(count)])
+    submit([Task(str(number), quiet) for number in range(count)])
     return (time.perf_counter() - begin) / count * 1000
 
 
 def runs_per_hour(runs: int) -> RunsPerHour:
     """A scenario as sweeps have them, one and two at a time, in turns so that a busy machine hits both."""
-    texts = [dump(load(find("st/loss"), settings=["workload.rounds=20"], seed=seed)) for seed in range(1, runs + 1)]
+    scenarios = [load(find("st/loss"), settings=["workload.rounds=20"], seed=seed) for seed in range(1, runs + 1)]
     took = {1: 0.0, 2: 0.0}
-    carry_out(Task("warm", texts[0]))
+    fulfil(Task("warm", scenarios[0]))
     half = max(2, runs // 2)
-    for part in (texts[:half], texts[half:]):
+    for part in (scenarios[:half], scenarios[half:]):
         for jobs in took:
             begin = time.perf_counter()
-            for _, record, _ in run_local([Task(str(number), text) for number, text in enumerate(part)], jobs):
+            for _, record, _ in run_local([Task(str(number), one) for number, one in enumerate(part)], jobs):
                 if record["outcome"] == "failed":
                     raise AssertionError(f"a run of the benchmark failed: {record['reason']}")
             took[jobs] += time.perf_counter() - begin
@@ -206,7 +207,7 @@ def aggregation(session: Any, base: Path, runs: int, start_s: float) -> Aggregat
 
 def _captured(out: Path) -> None:
     scenario = load(find("delta/fig-4"), settings=["workload.for=1600ms"], seed=1)
-    shutil.move(carried_out(scenario, out).captures, out / "captures")
+    shutil.move(carry_out_below(out, scenario).where.captures, out / "captures")
 
 
 def _here(files: list[Path]) -> int:

@@ -15,10 +15,23 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness.commands.options import json_option
+from harness.status import PASS
+
+HELP = "remove runs and caches that are no longer used"
+EXAMPLES = "  tutti clean --dry-run"
+
 _CACHE = re.compile(r"(python|kernel)-[0-9a-f]{16}")
 
 
-def clean_command(arguments: argparse.Namespace) -> int:
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Where the runs are."""
+    parser.add_argument("--runs", default="runs", metavar="DIR", help="where the runs are (default: runs)")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="only say what would be removed")
+    json_option(parser)
+
+
+def call(arguments: argparse.Namespace) -> int:
     """Remove, or say what would be removed."""
     found, left = runs(Path(arguments.runs))
     targets = [*found, *stale_caches()]
@@ -34,14 +47,14 @@ def clean_command(arguments: argparse.Namespace) -> int:
             "left_alone": [str(path) for path in left],
         }
         print(json.dumps(result, indent=1, ensure_ascii=False))
-        return 0
+        return PASS
     for path, size in sizes.items():
         print(f"{size / 1e6:9.1f} MB  {path}")
     for path in left:
         sys.stderr.write(f"left alone, not a finished run of tutti: {path}\n")
     verb = "would be removed" if arguments.dry_run else "removed"
     print(f"{sum(sizes.values()) / 1e6:9.1f} MB in {len(targets)} director{'y' if len(targets) == 1 else 'ies'} {verb}")
-    return 0
+    return PASS
 
 
 def runs(base: Path) -> tuple[list[Path], list[Path]]:
@@ -57,11 +70,9 @@ def is_run(path: Path) -> bool:
     """A directory of its own with a manifest of ours beside the scenario and the captures."""
     if path.is_symlink() or not path.is_dir():
         return False
-    try:
-        manifest = json.loads((path / "manifest.json").read_text())
-    except (OSError, ValueError):
-        return False
-    ours = isinstance(manifest, dict) and {"format", "identity", "engine"} <= set(manifest)
+    from harness.manifest import is_manifest
+
+    ours = is_manifest(path / "manifest.json")
     return ours and (path / "scenario.toml").is_file() and (path / "captures").is_dir()
 
 

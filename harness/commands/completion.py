@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
+
+from harness.status import PASS
+
+HELP = "print a script that completes words in your shell"
+EXAMPLES = '  eval "$(tutti completion bash)"   # also: zsh; in ~/.bashrc for always'
 
 _BASH = (
     """\
@@ -43,12 +47,17 @@ SHELLS = {"bash": _BASH, "zsh": _ZSH}
 _FILES = {"SCENARIO": "-f", "SWEEP": "-f", "FILE": "-f", "ARG": "-f", "RUN": "-d", "DIR": "-d", "OLD": "-d"}
 
 
-def completion_command(arguments: argparse.Namespace) -> int:
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """SHELL."""
+    parser.add_argument("shell", choices=tuple(SHELLS), help="for which shell")
+
+
+def call(arguments: argparse.Namespace) -> int:
     """Print the script; `eval "$(tutti completion bash)"` uses it."""
     from harness.cli import parser
 
     print(script(parser(), *SHELLS[arguments.shell]), end="")
-    return 0
+    return PASS
 
 
 def script(top: argparse.ArgumentParser, head: str, tail: str) -> str:
@@ -86,7 +95,7 @@ def _values(action: argparse.Action) -> tuple[list[str], str]:
 
 def _named(metavar: str) -> Iterator[str]:
     from harness.bench import BENCHES
-    from harness.commands.golden import GOLDEN
+    from harness.golden import known
     from harness.scenario.find import shipped
 
     if metavar == "SCENARIO":
@@ -94,4 +103,4 @@ def _named(metavar: str) -> Iterator[str]:
     elif metavar == "WHAT":
         yield from BENCHES
     elif metavar == "NAME":
-        yield from sorted(path.name for path in Path(GOLDEN).iterdir())
+        yield from known()

@@ -9,20 +9,35 @@ import textwrap
 import tomllib
 from collections.abc import Callable
 
+from harness.commands.options import json_option
+from harness.status import PASS
+
+HELP = "what there is: scenarios, protocols, faults, ..."
+EXAMPLES = "  tutti list\n  tutti list faults\n  tutti list pdus --json"
+
 Rows = list[tuple[str, str]]
 
 
-def list_command(arguments: argparse.Namespace) -> int:
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """WHAT."""
+    parser.add_argument(
+        "what", nargs="?", default="scenarios", choices=tuple(LISTS), help="of which the list is (default: scenarios)"
+    )
+    parser.add_argument("--lua", metavar="FILE", help="write a dissector of all PDUs for Wireshark and tshark")
+    json_option(parser)
+
+
+def call(arguments: argparse.Namespace) -> int:
     """Print names and meanings."""
     if arguments.lua is not None:
         from captures.dissectors.lua import write_lua
 
         print(write_lua(arguments.lua))
-        return 0
+        return PASS
     rows = LISTS[arguments.what]()
     if arguments.json:
         print(json.dumps([{"name": name, "meaning": meaning} for name, meaning in rows], indent=1, ensure_ascii=False))
-        return 0
+        return PASS
     width = max((len(name) for name, _ in rows), default=0) + 2
     columns = max(40, shutil.get_terminal_size((120, 24)).columns)
     for name, meaning in rows:
@@ -30,7 +45,7 @@ def list_command(arguments: argparse.Namespace) -> int:
         print(f"{name:{width}}{lines[0]}".rstrip())
         for line in lines[1:]:
             print(" " * width + line)
-    return 0
+    return PASS
 
 
 def _scenarios() -> Rows:
@@ -87,7 +102,7 @@ def _properties() -> Rows:
 
 
 def _metrics() -> Rows:
-    from harness.metrics import METRICS
+    from captures.metrics import METRICS
 
     return [(metric.name, metric.meaning) for metric in METRICS.values()]
 
@@ -102,7 +117,7 @@ def _pdus() -> Rows:
 
 
 def _keys() -> Rows:
-    from harness.commands.keys import keys
+    from harness.scenario.keys import keys
 
     return keys()
 

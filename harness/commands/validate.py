@@ -5,14 +5,31 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.scenario import Scenario, ScenarioError, dump, identity, load
-from harness.scenario.find import find
+from harness.commands.options import json_option, scenario_options
+from harness.status import PASS, USAGE
+
+if TYPE_CHECKING:
+    from harness.scenario import Scenario
+
+HELP = "check scenarios without running them"
+EXAMPLES = "  tutti validate my.toml\n  tutti validate my.toml --set topology.nodes=9 --resolved"
 
 
-def validate_command(arguments: argparse.Namespace) -> int:
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """SCENARIO ..."""
+    parser.add_argument("scenario", nargs="+", metavar="SCENARIO", help="files, or names of those that come with tutti")
+    scenario_options(parser)
+    parser.add_argument("--resolved", action="store_true", help="print the scenario with all its defaults")
+    json_option(parser)
+
+
+def call(arguments: argparse.Namespace) -> int:
     """Check each scenario; 64 if any is refused."""
+    from harness.scenario import ScenarioError, dump, identity, load
+    from harness.scenario.find import find
+
     results: list[dict[str, Any]] = []
     for word in arguments.scenario:
         try:
@@ -30,7 +47,7 @@ def validate_command(arguments: argparse.Namespace) -> int:
             print(dump(scenario) if arguments.resolved else f"{word}: {describe(scenario)}")
     if arguments.json:
         print(json.dumps(results, indent=1, ensure_ascii=False))
-    return 0 if all(result["valid"] for result in results) else 64
+    return PASS if all(result["valid"] for result in results) else USAGE
 
 
 def describe(scenario: Scenario) -> str:

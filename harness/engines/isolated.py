@@ -1,4 +1,4 @@
-"""`python -m harness.engines.isolated RUN_DIRECTORY`: the agent in namespaces of its own, on this kernel.
+"""`python -m harness.engines.isolated ...`: the agent, with these arguments, in namespaces of its own on this kernel.
 
 Two processes: one that waits (and whose end the starter sees), and the first process of a process namespace, whose
 end, for whatever reason, is the end of everything that the run has started.

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.engines.outcome import MachineLacks
-from harness.engines.virtual import Kernel
+from harness.manifest import Kernel
 
 
-def private_kernel() -> Kernel:
+@dataclass(frozen=True, slots=True)
+class PrivateKernel:
+    """A kernel that provisioning has built."""
+
+    image: Path
+    identity: Kernel
+
+
+def private_kernel() -> PrivateKernel:
     """The kernel that provisioning made."""
     directory = os.environ.get("TUTTI_KERNEL")
     if not directory:
         raise MachineLacks("there is no private kernel yet: start with the command ./tutti, which builds it once")
     info = json.loads((Path(directory) / "info.json").read_text())
-    return Kernel(Path(directory) / "linux", info["version"], info["recipe"], info["seccomp"])
+    return PrivateKernel(Path(directory) / "linux", Kernel(info["version"], info["recipe"], info["seccomp"]))
 
 
 def site_packages() -> Path:
     """Where this Python's installed packages are."""
-    import numpy
-
-    return Path(numpy.__file__).resolve().parents[1]
+    spec = importlib.util.find_spec("numpy")
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).resolve().parents[1]

@@ -11,10 +11,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from harness.engines.outcome import EngineOptions, MachineLacks, Progress
-from harness.engines.watch import carry
+from harness.engines.watch import attend
+from harness.exchange import Exchange
+from harness.manifest import Kernel
 
 _CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -41,8 +42,8 @@ def _python_path() -> str:
 
 def _probe() -> str:
     """In a throw-away network namespace: can this kernel do what the live engine needs?"""
-    from topologies.impairments import Impairment
-    from topologies.netlink import IPRoute, NetlinkError, Seeded, set_netem
+    from topologies.impairments import Impairment, Seeded
+    from topologies.netlink import IPRoute, NetlinkError, set_netem
 
     if _libc.unshare(_CLONE_NEWNET):
         return f"network namespaces cannot be made here: {os.strerror(ctypes.get_errno())}"
@@ -63,21 +64,28 @@ def _probe() -> str:
     return ""
 
 
-def run_live(run_dir: Path, options: EngineOptions, progress: Progress) -> dict[str, Any]:
-    """Carry out the run in `run_dir` on this kernel."""
-    reason = lacks()
-    if reason:
-        raise MachineLacks(reason)
-    environment = {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": _python_path(),
-        "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "LC_ALL": "C.UTF-8",
-    }
-    command = [sys.executable, "-P", "-m", "harness.engines.isolated", str(run_dir)]
-    carry(command, environment, run_dir / "logs/agent.txt", options.stall_s, progress)
-    return {"version": os.uname().release, "recipe": "", "seccomp": False}
+class Live:
+    """The engine."""
+
+    @property
+    def kernel(self) -> Kernel:
+        return Kernel(os.uname().release)
+
+    def carry_out(self, files: Exchange, seed: int, options: EngineOptions, progress: Progress) -> None:
+        """In namespaces of its own. This kernel takes no seed."""
+        reason = lacks()
+        if reason:
+            raise MachineLacks(reason)
+        environment = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": _python_path(),
+            "PYTHONHASHSEED": "0",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "LC_ALL": "C.UTF-8",
+        }
+        words = [sys.executable, "-P", "-m", "harness.engines.isolated", str(files.run.path)]
+        words.append(str(files.directory / "state"))
+        attend(words, environment, files, files.agent_log, options.stall_s, progress)
 
 
 if __name__ == "__main__":

@@ -8,45 +8,48 @@ mount gives it the run directory, and the kernel itself refuses to make any othe
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from harness.engines.kernel import PrivateKernel, private_kernel, site_packages
 from harness.engines.outcome import EngineError, EngineOptions, Progress
-from harness.engines.watch import carry, own_cpu
+from harness.engines.watch import attend, own_cpu
+from harness.exchange import Exchange
+from harness.manifest import Kernel
+from topologies.seeds import seed_for
 
 EPOCH_NS = 1_700_000_000_000_000_000  # virtual time begins here, always
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """A private kernel that provisioning has built."""
+class Virtual:
+    """The engine of every run that does not ask for another."""
 
-    image: Path
-    version: str  # e.g. "7.2.12"
-    recipe: str  # hash of everything it was built from
-    seccomp: bool  # the faster way to run guest programs, where the kernel has it
+    def __init__(self) -> None:
+        self._private = private_kernel()
+
+    @property
+    def kernel(self) -> Kernel:
+        return self._private.identity
+
+    def carry_out(self, files: Exchange, seed: int, options: EngineOptions, progress: Progress) -> None:
+        """Boot a guest for this run alone."""
+        boot(self._private, files, seed_for(seed, "guest"), options, progress)
 
 
 def boot(
-    kernel: Kernel,
-    run_dir: Path,
-    site: Path,
+    kernel: PrivateKernel,
+    files: Exchange,
     seed: int,
     options: EngineOptions,
     progress: Progress,
     virtual_time: bool = True,
-    arguments: Mapping[str, str] | None = None,
+    main: str = "harness.agent",
 ) -> None:
-    """Boot a guest, let its agent carry out the run in `run_dir`, return when it has halted.
+    """Boot a guest, let `main` carry out the run that `files` hands over, return when it has halted.
 
     Without virtual time the guest is a plain Linux with netem, root and a clock of its own.
     """
     code = Path(__file__).resolve().parents[2]
-    logs = run_dir / "logs"
-    scratch = run_dir / ".guest"
-    scratch.mkdir()
+    scratch = files.directory
     command = [
         str(kernel.image),
         f"mem={options.memory_mb}M",
@@ -63,16 +66,17 @@ def boot(
         "panic=-1",
         "dummy.numdummies=0",
         "ifb.numifbs=0",
-        *(["seccomp=on"] if kernel.seccomp else []),
+        *(["seccomp=on"] if kernel.identity.seccomp else []),
         *(["time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"] if virtual_time else []),
         "init=/usr/bin/python3.11",
         *(
             f"{key}={value}"
             for key, value in {
-                "TUTTI_RUN": run_dir,
+                "TUTTI_RUN": files.run.path,
+                "TUTTI_LOG": files.agent_log.relative_to(files.run.path),
                 "TUTTI_CODE": code,
-                "TUTTI_SITE": site,
-                **(arguments or {}),
+                "TUTTI_SITE": site_packages(),
+                "TUTTI_MAIN": main,
             }.items()
         ),
         "--",
@@ -85,11 +89,8 @@ def boot(
             raise EngineError(f"this path cannot be handed to a kernel (a quote in it, or too long): {word}")
     command = [f'"{word}"' if " " in word else word for word in command]
     command[0] = str(kernel.image)
-    environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(scratch), "TUTTI_WRITABLE": str(run_dir)}
+    environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(scratch), "TUTTI_WRITABLE": str(files.run.path)}
     if virtual_time:
         environment["TUTTI_SEED"] = str(seed)
-    try:
-        with own_cpu() as cpus:
-            carry(command, environment, logs / "kernel.txt", options.stall_s, progress, scratch, cpus)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with own_cpu() as cpus:
+        attend(command, environment, files, files.kernel_log, options.stall_s, progress, scratch, cpus)

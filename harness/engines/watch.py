@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from harness.engines.outcome import EngineError, Progress, tail
+from harness.exchange import Exchange
 
 _POLL_S = 0.02
 _FULL_BYTES = 64 * 1024  # with so little left, that is the reason, whatever else is said
@@ -45,17 +46,18 @@ def own_cpu(name: str = "tutti-cpu") -> Iterator[Collection[int]]:
     yield ()
 
 
-def carry(
+def attend(
     command: Sequence[str],
     environment: Mapping[str, str],
+    files: Exchange,
     output: Path,
     stall_s: float,
     progress: Progress,
     directory: Path | None = None,
     cpus: Collection[int] = (),
 ) -> None:
-    """Run the process that carries out a run, to its end, on these CPUs if there are any named; its words go to
-    `output`, which lies with the other logs."""
+    """Start the process in which the agent carries out a run, on these CPUs if there are any named, and stay with it
+    to its end; its words go to `output`."""
 
     def prepare() -> None:
         die_with_parent()
@@ -74,13 +76,13 @@ def carry(
             preexec_fn=prepare,
         )
     try:
-        watch(process, output.parent, stall_s, progress)
+        _watch(process, files, stall_s, progress)
     finally:
         process.kill()  # what still runs; nothing if it has ended
         process.wait()
 
 
-def watch(process: subprocess.Popen[bytes], logs: Path, stall_s: float, progress: Progress) -> None:
+def _watch(process: subprocess.Popen[bytes], files: Exchange, stall_s: float, progress: Progress) -> None:
     """Wait for the agent to finish, as long as its clock makes progress."""
     seen, since = "", time.monotonic()
     while True:
@@ -89,28 +91,28 @@ def watch(process: subprocess.Popen[bytes], logs: Path, stall_s: float, progress
             break
         except subprocess.TimeoutExpired:
             pass
-        now = read_progress(logs)
+        now = _progress(files)
         if now != seen:
             seen, since = now, time.monotonic()
             progress(now)
         elif time.monotonic() - since > stall_s:
             what = f"the run's clock stood still at {seen or 'the start'} for {stall_s:g} s of wall time; given up."
-            raise EngineError(_with_logs(what, logs))
-    if not (logs / "agent.json").exists():
-        raise EngineError(_with_logs(f"the run died (exit status {process.returncode}) before it was over.", logs))
+            raise EngineError(_with_logs(what, files))
+    if not files.is_answered:
+        raise EngineError(_with_logs(f"the run died (exit status {process.returncode}) before it was over.", files))
 
 
-def read_progress(logs: Path) -> str:
+def _progress(files: Exchange) -> str:
     """The agent's last progress line."""
     try:
-        return (logs / "progress").read_text(errors="replace").strip()
+        return files.progress.read_text(errors="replace").strip()
     except FileNotFoundError:
         return ""
 
 
-def _with_logs(what: str, logs: Path) -> str:
-    free = shutil.disk_usage(logs).free
+def _with_logs(what: str, files: Exchange) -> str:
+    free = shutil.disk_usage(files.run.path).free
     if free < _FULL_BYTES:
         what += f" There are only {free // 1024} kB left where the run directory is: the disk is full."
-    named = [logs / name for name in ("agent.txt", "kernel.txt") if (logs / name).exists()]
+    named = [path for path in (files.agent_log, files.kernel_log) if path.exists()]
     return "\n".join([what, *(f"  {path.name} ends:\n{tail(path)}" for path in named)])

@@ -6,13 +6,14 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from captures.history import History
+from harness.manifest import Manifest
 from harness.report.copies import Fate
 from harness.report.page import escape, table
 from harness.report.scene import Scene
 from harness.scenario import Scenario
+from topologies.impairments import Seeded
 
 _SHARE = 2**32 - 1
 
@@ -45,10 +46,10 @@ def ways(scene: Scene) -> dict[tuple[int, int], Way]:
     return dict(found)
 
 
-def section(scene: Scene, scenario: Scenario, history: History, manifest: Mapping[str, Any]) -> str:
+def section(scene: Scene, scenario: Scenario, history: History, manifest: Manifest | None) -> str:
     """One row per node, and one per pair of nodes below it."""
     found = ways(scene)
-    read_back = manifest.get("impairments", {})
+    read_back: Mapping[str, Seeded] = {} if manifest is None else manifest.findings.impairments
     plan = scenario.plan()
     skews = _skews(history)
     rows = []
@@ -79,7 +80,10 @@ def section(scene: Scene, scenario: Scenario, history: History, manifest: Mappin
         "clock asked",
         "clock error seen",
     )
-    parts = ["<h2>Asked and measured</h2>", f'<p class="soft">{escape(_remark(scenario, manifest))}</p>']
+    parts = [
+        "<h2>Asked and measured</h2>",
+        f'<p class="soft">{escape(_remark(scenario, read_back.get("channel")))}</p>',
+    ]
     parts.append(table(head, rows, numbers=(3, 4, 5, 6, 7)))
     pairs = [[f"n{src} → n{to}", *_measured([way])] for (src, to), way in sorted(found.items())]
     inner = table(
@@ -89,8 +93,7 @@ def section(scene: Scene, scenario: Scenario, history: History, manifest: Mappin
     return "".join(parts)
 
 
-def _remark(scenario: Scenario, manifest: Mapping[str, Any]) -> str:
-    channel = manifest.get("impairments", {}).get("channel")
+def _remark(scenario: Scenario, channel: Seeded | None) -> str:
     words = ["What is set was read back from the kernel; what is measured comes from the captures"]
     words.append(", and includes what faults took." if scenario.fault else ".")
     if channel:
@@ -111,27 +114,27 @@ def _measured(ways_: list[Way]) -> list[str]:
     ]
 
 
-def setting(values: Mapping[str, Any] | None) -> str:
+def setting(found: Seeded | None) -> str:
     """A netem qdisc in words."""
-    if not values:
+    if found is None:
         return "–"
-    parts = []
-    if values.get("loss"):
-        parts.append(f"loss {100 * values['loss'] / _SHARE:.3g} %")
-    if values.get("gemodel"):
-        p, r, h, k = (100 * one / _SHARE for one in values["gemodel"])
+    netem, parts = found.settings, []
+    if netem.loss:
+        parts.append(f"loss {100 * netem.loss / _SHARE:.3g} %")
+    if netem.gemodel:
+        p, r, h, k = (100 * one / _SHARE for one in netem.gemodel)
         parts.append(
             f"loss in bursts (to bad {p:.3g} %, back {r:.3g} %, lost when bad {100 - h:.3g} %, else {k:.3g} %)"
         )
-    if values.get("latency_ns"):
-        parts.append(f"delay {span(values['latency_ns'])}")
-    if values.get("jitter_ns"):
-        parts.append(f"± {span(values['jitter_ns'])}")
-    for name in ("duplicate", "reorder", "corrupt"):
-        if values.get(name):
-            parts.append(f"{name} {100 * values[name] / _SHARE:.3g} %")
-    if values.get("rate_bytes_per_s"):
-        parts.append(f"{8 * values['rate_bytes_per_s'] / 1e6:g} Mbit/s")
+    if netem.latency_ns:
+        parts.append(f"delay {span(netem.latency_ns)}")
+    if netem.jitter_ns:
+        parts.append(f"± {span(netem.jitter_ns)}")
+    for name, share in (("duplicate", netem.duplicate), ("reorder", netem.reorder), ("corrupt", netem.corrupt)):
+        if share:
+            parts.append(f"{name} {100 * share / _SHARE:.3g} %")
+    if netem.rate_bytes_per_s:
+        parts.append(f"{8 * netem.rate_bytes_per_s / 1e6:g} Mbit/s")
     return ", ".join(parts) or "nothing"
 
 

@@ -6,14 +6,14 @@ import itertools
 from dataclasses import replace
 from pathlib import Path
 
-from harness.check import evaluate
 from harness.diff import Parting, dissect, first_parting
-from harness.report import manifest_of, verdict
+from harness.report import verdict
 from harness.report.explorer import SCRIPTS, STYLES, columns_of, explorer, keys
 from harness.report.page import asset, badge, escape, page
 from harness.report.scene import Scene, common_folding, make_scene
-from harness.rundir import RunDir, RunDirError
-from harness.scenario import Scenario, load
+from harness.runs import open_run
+from harness.scenario import Scenario
+from harness.verdict import judge_captures
 
 
 def write_pair(left: Path, right: Path, target: Path, found: Parting | None = None) -> Path:
@@ -50,12 +50,9 @@ def write_pair(left: Path, right: Path, target: Path, found: Parting | None = No
 
 
 def _scene(run: Path) -> tuple[Scenario, Scene]:
-    where = RunDir(run)
-    if not where.scenario.is_file():
-        raise RunDirError(f"{run} is no run directory: it has no scenario.toml")
-    scenario = load(where.scenario)
-    result = evaluate(scenario, where.captures, manifest_of(where))
-    return scenario, make_scene(scenario, result.history, where.captures, verdict.failures_of(result))
+    result = judge_captures(open_run(run))
+    scene = make_scene(result.scenario, result.history, result.run.where.captures, verdict.failures_of(result))
+    return result.scenario, scene
 
 
 def _header(found: Parting | None, left: Path, right: Path) -> str:

@@ -7,12 +7,12 @@ import shutil
 import numpy as np
 
 from captures.history import History
-from harness.check import Result, summary
 from harness.report.copies import Sending
 from harness.report.folding import Folding
 from harness.report.scene import Scene, make_scene
 from harness.report.verdict import failures_of
-from harness.rundir import RunDir
+from harness.summary import summary
+from harness.verdict import Result
 from nodes.wire.note import NoteKind
 
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
@@ -20,9 +20,9 @@ _MOST_LINES = 40  # of the ladder around a failure
 _URGENT = {NoteKind.LEFT: "L", NoteKind.VIEW: "V", NoteKind.ALARM: "!"}  # in one column the last of these is shown
 
 
-def as_text(where: RunDir, result: Result, width: int | None = None) -> str:
+def as_text(result: Result, width: int | None = None) -> str:
     """Everything, at most `width` columns wide."""
-    scene = make_scene(result.scenario, result.history, where.captures, failures_of(result))
+    scene = make_scene(result.scenario, result.history, result.run.where.captures, failures_of(result))
     wide = width or shutil.get_terminal_size((100, 24)).columns
     parts = [summary(result), "", *chart(scene, wide)]
     for verdict, _ in scene.failures:

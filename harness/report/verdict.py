@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.check import Measured, Result
 from harness.judges import Outcome, Verdict, find_judge
 from harness.report.page import badge, escape, table
+from harness.verdict import Measured, Result
 
 _WORDS = {
     Outcome.PASS: ("✓", "Everything is as expected."),

@@ -12,6 +12,6 @@ def properties() -> frozenset[str]:
 
 def metrics() -> frozenset[str]:
     """The metrics that can be computed from captures."""
-    from harness.metrics import METRICS
+    from captures.metrics import METRICS
 
     return frozenset(METRICS)

@@ -20,7 +20,7 @@ from typing import Any
 
 from harness.engines.kernel import private_kernel, site_packages
 from harness.sweep.records import PACKAGES, ROOT
-from harness.sweep.task import Record, Task, carry_out, failed
+from harness.sweep.task import Record, Task, failed, fulfil
 
 NAME = "tutti"  # of the unpacked archive
 NEEDED = ("numpy", "numpy.libs", "pyarrow", "pyroute2", "mininet")  # by a run and its judges; pyspark is the worker's
@@ -86,9 +86,7 @@ def cluster_session(master: str, name: str, packed: Path) -> Any:
     return spark_session(master, name, settings(packed))
 
 
-def run_on(
-    session: Any, tasks: Iterable[Task], jobs: int, work: Work = carry_out
-) -> Iterator[tuple[Task, Record, bytes]]:
+def run_on(session: Any, tasks: Iterable[Task], jobs: int, work: Work = fulfil) -> Iterator[tuple[Task, Record, bytes]]:
     """Carry out all tasks, `jobs` at a time; results in the order in which they come."""
     context = session.sparkContext
     waiting = iter(tasks)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from captures.figures import draw
 from harness.engines.kernel import private_kernel
-from harness.scenario import dump, identity
+from harness.scenario import identity
 from harness.sweep import tables
 from harness.sweep.load import Spanned
 from harness.sweep.model import Measure
@@ -132,7 +132,7 @@ class _LocalSpark:
 
 def _records(spanned: Spanned, store: Store, runner: Runner) -> list[Done]:
     """All runs in the order of the sweep; those that are there are not run again."""
-    kernel, code = private_kernel().recipe, code_hash()
+    kernel, code = private_kernel().identity.recipe, code_hash()
     found: dict[str, Record] = {}
     planned = []
     for point, scenario in spanned.runs():
@@ -141,7 +141,7 @@ def _records(spanned: Spanned, store: Store, runner: Runner) -> list[Done]:
     found = finished(store, [key for _, _, key, _ in planned])
     found = {key: record for key, record in found.items() if _complete(spanned, store, key)}
     what = _what_to_keep(spanned)
-    missing = {key: Task(key, dump(one), what) for _, _, key, one in planned if key not in found}
+    missing = {key: Task(key, one, what) for _, _, key, one in planned if key not in found}
     if missing:
         progress = Progress(spanned.sweep.name, len(planned), len(planned) - len(missing))
         for task, record, packed in runner(missing.values()):
@@ -252,5 +252,5 @@ def about(swept: Swept) -> dict[str, Any]:
         "seeds": list(sweep.seeds),
         "runs": {name: swept.count(name) for name in ("pass", "fail", "unknown", "failed")},
         "code": code_hash(),
-        "kernel": dataclasses.asdict(private_kernel()) | {"image": ""},
+        "kernel": dataclasses.asdict(private_kernel().identity),
     }

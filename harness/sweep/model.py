@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from harness.metrics import METRICS
+from captures.metrics import METRICS
 from harness.scenario.model import Expect
 from harness.scenario.problems import Path, did_you_mean
 from harness.scenario.schema import Problems, read_table, write_table

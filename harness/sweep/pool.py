@@ -16,7 +16,7 @@ from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
 from harness.engines.watch import die_with_parent
-from harness.sweep.task import Record, Task, carry_out, failed
+from harness.sweep.task import Record, Task, failed, fulfil
 
 T = TypeVar("T")
 Outcome = tuple[Record, bytes]
@@ -28,7 +28,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def run_local(tasks: Iterable[Task], jobs: int, work: Work = carry_out) -> Iterator[tuple[Task, Record, bytes]]:
+def run_local(tasks: Iterable[Task], jobs: int, work: Work = fulfil) -> Iterator[tuple[Task, Record, bytes]]:
     """Carry out all tasks; results in the order in which they come."""
     context = multiprocessing.get_context("fork")
     waiting = iter(tasks)

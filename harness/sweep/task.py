@@ -1,4 +1,4 @@
-"""One run of a sweep: from a scenario's text to a record. The same function runs in a process here or on an executor.
+"""One run of a sweep: from a scenario to a record. The same function runs in a process here or on an executor.
 
 A record holds what sweeps tabulate, a few kilobytes: the verdict, all metrics, frames by capture and type. It has no
 time and no path of the machine, so that equal runs give equal records.
@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from captures.metrics import METRICS
 from captures.run_history import capture_files
 from captures.spark_source import pdus_by_type
 from captures.split import ranges
 from harness import rundir
-from harness.check import Result, checked
 from harness.engines.outcome import EngineError, EngineOptions, MachineLacks
 from harness.judges import Outcome
-from harness.metrics import METRICS
-from harness.runner import run
-from harness.scenario import ScenarioError, loads
+from harness.runs import carry_out
+from harness.scenario import Scenario, ScenarioError
+from harness.verdict import Result, judge_run
 
 Record = dict[str, Any]
 Keep = Literal["nothing", "captures", "all"]
@@ -35,19 +35,18 @@ class Task:
     """What is handed to whoever carries out the run."""
 
     key: str  # the hash of all that determines it
-    text: str  # the scenario, resolved
+    scenario: Scenario
     keep: Keep = "nothing"
     memory_mb: int = 2048
 
 
-def carry_out(task: Task, scratch: Path | None = None) -> tuple[Record, bytes]:
-    """The record of a run, and what is kept of its directory as a tar file."""
+def fulfil(task: Task, scratch: Path | None = None) -> tuple[Record, bytes]:
+    """Carry out the run and judge it: its record, and what is kept of its directory as a tar file."""
     with tempfile.TemporaryDirectory(prefix="tutti-run-", dir=scratch) as directory:
         try:
-            scenario = loads(task.text, resolved=True)
-            where = rundir.create(scenario.name, scenario.seed, Path(directory) / "run")
-            run(scenario, where, EngineOptions(memory_mb=task.memory_mb), lambda now: None)
-            record = record_of(checked(where.path), where.captures)
+            where = rundir.create(task.scenario.name, task.scenario.seed, Path(directory) / "run")
+            run = carry_out(task.scenario, where, EngineOptions(memory_mb=task.memory_mb), lambda now: None)
+            record = record_of(judge_run(run))
         except (EngineError, MachineLacks, ScenarioError, rundir.RunDirError) as error:
             return failed(str(error).splitlines()[0]), b""
         except Exception as error:  # a run that fails is a row, whatever the reason
@@ -60,7 +59,7 @@ def failed(reason: str) -> Record:
     return {"outcome": "failed", "reason": reason}
 
 
-def record_of(result: Result, captures: Path) -> Record:
+def record_of(result: Result) -> Record:
     """What is tabulated of a run."""
     bad = [one for one in result.properties if one.outcome is Outcome.FAIL]
     measured = {name: metric.measure(result.history) for name, metric in METRICS.items()}
@@ -71,7 +70,7 @@ def record_of(result: Result, captures: Path) -> Record:
         + [one.expect.metric for one in result.metrics if one.outcome is Outcome.FAIL],
         "properties": {one.verdict.property: str(one.verdict.outcome.value) for one in result.properties},
         "metrics": {name: value for name, value in sorted(measured.items()) if value is not None},
-        "pdus": pdus(captures),
+        "pdus": pdus(result.run.where.captures),
     }
 
 

@@ -14,13 +14,14 @@ from captures.history import Event
 from captures.samples import random_pdu
 from harness.bench.browser import Browser, missing
 from harness.bench.report import measure_page, synthetic_run
-from harness.check import checked
 from harness.judges import Outcome
 from harness.report import write_report
 from harness.report.page import asset
 from harness.report.pair import write_pair
 from harness.report.wiretable import described
+from harness.runs import open_run
 from harness.scenario.find import find
+from harness.verdict import Result, judge_run
 from nodes.wire import Proto, all_pdu_types, encode
 from nodes.wire.note import NoteKind
 from nodes.wire.table import Bytes, Flags, Members, Payload, Records
@@ -43,13 +44,17 @@ def browser() -> Iterator[Browser]:
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """100,000 events; in the middle n2 delivers two messages in another order."""
     run = synthetic_run(tmp_path_factory.mktemp("large") / "run", 100_000)
-    return write_report(run)
+    return write_report(judged(run))
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with 2,000 events."""
-    return write_report(synthetic_run(tmp_path_factory.mktemp("small") / "run", 2_000))
+    return write_report(judged(synthetic_run(tmp_path_factory.mktemp("small") / "run", 2_000)))
+
+
+def judged(run: Path) -> Result:
+    return judge_run(open_run(run))
 
 
 def show(browser: Browser, page: Path) -> None:
@@ -89,8 +94,8 @@ def text_of(browser: Browser, part: str) -> str:
     ["raw/crash-restart", "st/example-1", "st/printed-line", "to/crash", "delta/skew", "cmd/printed", "him/path-cut"],
 )
 def test_the_report_of_every_protocol_opens(scenario: str, browser: Browser, tmp_path: Path) -> None:
-    where, result = guests.run(find(scenario).read_text(), tmp_path / "run")
-    show(browser, write_report(where.path, result))
+    _, result = guests.run(find(scenario).read_text(), tmp_path / "run")
+    show(browser, write_report(result))
     assert browser.run(f"{EXPLORER}.model.events") > 20
     assert browser.run(f"{EXPLORER}.model.nodes.length") == result.scenario.topology.nodes
     failing = [one.verdict.property for one in result.properties if one.verdict.outcome is Outcome.FAIL]
@@ -108,7 +113,7 @@ def test_the_report_of_every_protocol_opens(scenario: str, browser: Browser, tmp
 
 
 def test_a_run_without_any_pdu_opens(browser: Browser, tmp_path: Path) -> None:
-    show(browser, write_report(write_run(tmp_path, [])))
+    show(browser, write_report(judged(write_run(tmp_path, []))))
     assert browser.run(f"{EXPLORER}.model.sends.count") == 0
     for key in "+cn0c/":
         browser.press(key)
@@ -122,7 +127,7 @@ def test_a_clock_that_is_wrong_and_a_damaged_frame_are_shown(browser: Browser, t
     whole = capture.read_bytes()
     place = whole.rindex(b"hello")
     capture.write_bytes(whole[:place] + b"Hello" + whole[place + 5 :])
-    show(browser, write_report(run))
+    show(browser, write_report(judged(run)))
     browser.run(f"{EXPLORER}.diagram.setRange(0, .55)")  # at the end of the run the clock is right again
     settle(browser)
     labels = browser.run(f"[...{EXPLORER}.diagram.labels.values()]")
@@ -138,14 +143,14 @@ def test_an_unknown_run_says_why(browser: Browser, tmp_path: Path) -> None:
     run = write_run(tmp_path, [*broadcast(data(1, 1), 100), *broadcast(data(2, 1), 500)])
     capture = run / "captures/n2.pcap"
     capture.write_bytes(capture.read_bytes()[:-20])
-    assert checked(run).outcome is Outcome.UNKNOWN
-    show(browser, write_report(run))
+    assert judged(run).outcome is Outcome.UNKNOWN
+    show(browser, write_report(judged(run)))
     assert "Unknown" in str(browser.run("document.getElementById('verdict').textContent"))
     assert "truncated" in str(browser.run("document.querySelector('main').textContent"))
 
 
 def test_what_a_scenario_and_a_payload_say_is_text(browser: Browser, tmp_path: Path) -> None:
-    show(browser, write_report(evil_run(tmp_path)))
+    show(browser, write_report(judged(evil_run(tmp_path))))
     assert "<script>" in str(browser.run("document.querySelector('h1').textContent"))
     for number in range(3):  # the message, its lost copy, the alarm
         browser.run(f"{EXPLORER}.diagram.select({EXPLORER}.diagram.marks[{number}])")

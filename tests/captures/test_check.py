@@ -11,13 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from harness.check import PASS, UNKNOWN, VIOLATED, check, checked, summary
 from harness.cli import main
-from harness.diff import diff, dissect, first_parting, records
+from harness.diff import dissect, first_parting, records
 from harness.rundir import RunDirError
+from harness.runs import open_run
+from harness.status import PASS, UNKNOWN, VIOLATED
+from harness.summary import summary
+from harness.verdict import Result, judge_run
 from nodes.wire.st import StData
 from tests.captures.test_run_history import stopped
-from tests.helpers.captured import Frame, note_of, timed_pcap, write_captures, write_manifest
+from tests.helpers.captured import Frame, leave_manifest, note_of, timed_pcap, write_captures
 from tests.helpers.notation import history
 
 _GOOD = "start 1+a>2,3 2+b>2,3 2^ab 3^ab 2-ab 3-ab end"
@@ -34,6 +37,14 @@ channel = { rate = "10mbit" }
 """
 
 
+def judged(run: Path) -> Result:
+    return judge_run(open_run(run))
+
+
+def status_of(run: Path) -> int:
+    return judged(run).status
+
+
 def expectation(**keys: object) -> str:
     lines = [f"{name} = {json.dumps(value)}" for name, value in keys.items()]
     return "\n[[expect]]\n" + "\n".join(lines) + "\n"
@@ -48,7 +59,7 @@ def run_dir(path: Path, line: str, *expectations: str) -> Path:
         src=1, cluster=1, n=3, flags=0, epoch=0, tseq=1, buf=9, dst=(2, 3), ack=(1, 1, 1), pseq=(1, 1, 1), payload=b"x"
     )
     write_captures(path, one, [Frame(1_002_000_100 + index, at, st) for index, at in enumerate(("n1", "n2"))])
-    write_manifest(path)
+    leave_manifest(path)
     return path
 
 
@@ -71,28 +82,26 @@ def run_dir(path: Path, line: str, *expectations: str) -> Path:
     ],
 )
 def test_status(tmp_path: Path, line: str, expectations: tuple[str, ...], status: int) -> None:
-    assert check(run_dir(tmp_path / "run", line, *expectations)) == status
+    assert status_of(run_dir(tmp_path / "run", line, *expectations)) == status
 
 
 def test_real_time_promises_no_exact_moments(tmp_path: Path) -> None:
     exact = run_dir(tmp_path / "run", _GOOD, expectation(property="PROMPT"))
-    assert check(exact) == UNKNOWN  # nobody can tell of ST
+    assert status_of(exact) == UNKNOWN  # nobody can tell of ST
     (exact / "scenario.toml").write_text('engine = "live"\n' + (exact / "scenario.toml").read_text())
-    assert check(exact) == PASS
+    assert status_of(exact) == PASS
 
 
 def test_a_metric_without_a_value_is_unknown(tmp_path: Path) -> None:
     quiet = run_dir(tmp_path / "run", "start 1&a>2 2&b>1 3&c>1 end", expectation(metric="latency_p50_ms", at_most=1))
-    assert check(quiet) == UNKNOWN
+    assert status_of(quiet) == UNKNOWN
 
 
 def test_holes_make_everything_that_would_pass_unknown(tmp_path: Path) -> None:
     good = run_dir(tmp_path / "good", _GOOD, expectation(metric="delivered", at_least=1))
-    assert check(good) == PASS
-    manifest = json.loads((good / "manifest.json").read_text())
-    manifest["captures"]["n2"]["dropped"] = 3
-    (good / "manifest.json").write_text(json.dumps(manifest))
-    result = checked(good)
+    assert status_of(good) == PASS
+    leave_manifest(good, dropped={"n2": 3})
+    result = judged(good)
     assert result.status == UNKNOWN
     assert "n2.pcap: 3 frames dropped" in summary(result)
     assert {one.outcome for one in (*result.properties,)} == {"unknown"}
@@ -101,23 +110,23 @@ def test_holes_make_everything_that_would_pass_unknown(tmp_path: Path) -> None:
 
 def test_a_run_that_was_not_carried_out_is_unknown(tmp_path: Path) -> None:
     good = run_dir(tmp_path / "good", _GOOD)
-    write_manifest(good, failed="a node died")
-    assert check(good) == UNKNOWN
+    leave_manifest(good, failed="a node died")
+    assert status_of(good) == UNKNOWN
     (good / "manifest.json").write_text("{")
     with pytest.raises(RunDirError, match="no JSON"):
-        check(good)
+        status_of(good)
 
 
 def test_the_verdict_is_a_function_of_the_captures(tmp_path: Path) -> None:
     one = run_dir(tmp_path / "one", _DISORDER, expectation(metric="delivered", at_least=1))
-    check(one)
+    status_of(one)
     verdict = (one / "verdict.json").read_bytes()
-    check(one)
+    status_of(one)
     assert (one / "verdict.json").read_bytes() == verdict
     other = tmp_path / "elsewhere" / "other"
     shutil.copytree(one, other)
     (other / "verdict.json").unlink()
-    check(other)
+    status_of(other)
     assert (other / "verdict.json").read_bytes() == verdict
     assert str(tmp_path).encode() not in verdict
     document = json.loads(verdict)
@@ -146,7 +155,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert json.loads(capsys.readouterr().out) == json.loads((run / "verdict.json").read_text())
     assert main(["check", str(tmp_path)]) == 64
     with pytest.raises(RunDirError, match="no run directory"):
-        check(tmp_path / "nowhere")
+        status_of(tmp_path / "nowhere")
 
 
 # tutti diff.
@@ -154,7 +163,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_equal_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, other = run_dir(tmp_path / "one", _GOOD), run_dir(tmp_path / "other", _GOOD)
-    assert diff(one, other) == 0
+    assert main(["diff", str(one), str(other)]) == 0
     assert "equal" in capsys.readouterr().out
 
 
@@ -222,7 +231,7 @@ def test_bytes_behind_the_last_frame_are_a_difference_too(tmp_path: Path, capsys
     one, other = run_dir(tmp_path / "one", _GOOD), run_dir(tmp_path / "other", _GOOD)
     with (other / "captures/n2.pcap").open("ab") as file:
         file.write(b"cut")
-    assert diff(one, other) == 1
+    assert main(["diff", str(one), str(other)]) == 1
     assert "n2.pcap differs in its header or behind its last frame" in capsys.readouterr().out
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from captures.history import Event, History, Transmission
-from harness.metrics import METRICS, measure
+from captures.metrics import METRICS, measure
 from harness.scenario.model import Expect
 from nodes.wire.note import NoteKind
 

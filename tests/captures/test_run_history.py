@@ -12,6 +12,7 @@ import pytest
 from captures.audit import counter_holes
 from captures.history import Event, History
 from captures.pcap import Audit
+from captures.recorded import Recorded
 from captures.run_history import capture_files, load_history
 from harness.judges import Outcome, judge
 from nodes.wire import Pdu
@@ -176,12 +177,12 @@ def test_the_same_note_in_two_captures_counts_once(tmp_path: Path) -> None:
 
 def test_counters_of_the_capturing_side() -> None:
     audits = {"n1.pcap": Audit("n1.pcap", frames=7)}
-    good = {"written": 7, "received": 9, "dropped": 0, "if_dropped": 0}
+    good = Recorded(written=7, received=9)
     assert counter_holes(audits, {"n1": good}) == []
     for counters, reason in (
-        ({"n1": good | {"dropped": 2}}, "2 frames dropped"),
-        ({"n1": good | {"if_dropped": 1}}, "1 frames dropped by the interface"),
-        ({"n1": good | {"written": 8}}, "7 of 8 frames are there"),
+        ({"n1": replace(good, dropped=2)}, "2 frames dropped"),
+        ({"n1": replace(good, if_dropped=1)}, "1 frames dropped by the interface"),
+        ({"n1": replace(good, written=8)}, "7 of 8 frames are there"),
         ({"n1": good, "n2": good}, "not there"),
     ):
         (hole,) = counter_holes(audits, counters)

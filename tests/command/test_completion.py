@@ -57,7 +57,7 @@ def test_bash(words: str, wanted: str, capsys: pytest.CaptureFixture[str]) -> No
 def test_every_command_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     for shell in ("bash", "zsh"):
         text = script(shell, capsys)
-        assert all(f"*\\ {command.name}\\ *) choices=" in text for command in COMMANDS)
+        assert all(f"*\\ {command}\\ *) choices=" in text for command in COMMANDS)
 
 
 def test_zsh(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import base64
 import hashlib
 import re
@@ -18,9 +17,8 @@ from hypothesis import strategies as st
 
 from captures.history import Event
 from harness.bench.report import synthetic_run
-from harness.check import checked
-from harness.diff import diff_command
-from harness.report import render, show_command, write_report
+from harness.cli import main
+from harness.report import render, write_report
 from harness.report.copies import Fate, Sending, match
 from harness.report.faults import bands
 from harness.report.folding import fold
@@ -28,14 +26,19 @@ from harness.report.page import page
 from harness.report.scene import Scene, make_scene
 from harness.report.series import series_of
 from harness.report.text import as_text
-from harness.rundir import RunDir
+from harness.runs import open_run
+from harness.verdict import Result, judge_run
 from nodes.wire.note import NoteKind
 from tests.helpers.captured import Frame
 from tests.helpers.reported import NODES, START, US, broadcast, data, evil_run, write_run
 
 
+def judged(run: Path) -> Result:
+    return judge_run(open_run(run))
+
+
 def scene_of(directory: Path) -> Scene:
-    result = checked(directory)
+    result = judged(directory)
     return make_scene(result.scenario, result.history, directory / "captures")
 
 
@@ -184,18 +187,20 @@ def test_state_that_moves_is_a_series_and_what_stands_still_is_none() -> None:
 
 def test_equal_runs_give_equal_bytes_wherever_and_in_every_process(tmp_path: Path) -> None:
     run = synthetic_run(tmp_path / "one", 2_000)
-    ours = write_report(run).read_bytes()
+    ours = write_report(judged(run)).read_bytes()
     other = tmp_path / "other name"
     shutil.copytree(run, other)
     (other / "report.html").unlink()
     code = (
-        "import sys; from pathlib import Path; from harness.report import write_report; write_report(Path(sys.argv[1]))"
+        "import sys; from pathlib import Path; from harness.report import write_report; "
+        "from harness.runs import open_run; from harness.verdict import judge_run; "
+        "write_report(judge_run(open_run(Path(sys.argv[1]))))"
     )
     root = Path(__file__).resolve().parents[2]
     subprocess.run([sys.executable, "-c", code, str(other)], cwd=root, check=True, timeout=120)
     assert (other / "report.html").read_bytes() == ours
     assert synthetic_run(tmp_path / "two", 2_000, seed=2).name == "two"
-    assert write_report(tmp_path / "two").read_bytes() != ours
+    assert write_report(judged(tmp_path / "two")).read_bytes() != ours
 
 
 def scripts(text: str) -> list[str]:
@@ -218,7 +223,7 @@ def test_a_page_allows_its_own_scripts_and_nothing_else() -> None:
 
 
 def test_names_and_payloads_are_escaped(tmp_path: Path) -> None:
-    text = write_report(evil_run(tmp_path)).read_text()
+    text = write_report(judged(evil_run(tmp_path))).read_text()
     assert "window.broken" in text  # it is told ...
     assert "<script>window.broken" not in text and "<img" not in text  # ... and is text
 
@@ -236,8 +241,8 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_text_has_verdict_chart_and_the_failing_excerpt(failing: Path) -> None:
-    result = checked(failing)
-    text = as_text(RunDir(failing), result, 90)
+    result = judged(failing)
+    text = as_text(result, 90)
     assert "NOT as expected" in text and "ST-3      fail" in text
     rows = [line for line in text.splitlines() if re.match(r"n\d +[ ▁-█×]+$", line)]
     assert [row[:2] for row in rows] == ["n1", "n2", "n3", "n4", "n5"]
@@ -251,23 +256,23 @@ def test_the_text_shows_an_alarm_also_of_who_leaves_at_once(tmp_path: Path) -> N
     at = START + 50 * US
     notes = [Event(at, 2, NoteKind.ALARM, text="no quorum", peers=(1,)), Event(at, 2, NoteKind.LEFT, text="no quorum")]
     run = write_run(tmp_path / "run", broadcast(data(1, 1), 100), notes)
-    (row,) = [line for line in as_text(RunDir(run), checked(run), 90).splitlines() if line.startswith("n2 ")]
+    (row,) = [line for line in as_text(judged(run), 90).splitlines() if line.startswith("n2 ")]
     assert "!" in row and "L" not in row
 
 
 def test_show_writes_the_report_once_and_again_when_the_run_is_judged_anew(
     failing: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = argparse.Namespace(run=str(failing), text=False, json=False)
+    words = ["show", str(failing)]
     report = failing / "report.html"
     report.unlink(missing_ok=True)
-    assert show_command(arguments) == 0
+    assert main(words) == 0
     assert capsys.readouterr().out.strip() == str(report)
     made = report.read_text()
-    assert render(RunDir(failing), checked(failing)) == made
+    assert render(judged(failing)) == made
     report.write_text("stale")
     (failing / "scenario.toml").touch()
-    show_command(arguments)
+    main(words)
     assert report.read_text() == made
 
 
@@ -278,11 +283,9 @@ def test_diff_writes_both_runs_with_the_frame_at_which_they_part(
     left = write_run(tmp_path / "left", [*same, *broadcast(data(2, 1), 900)])
     right = write_run(tmp_path / "right", [*same, *broadcast(data(2, 1), 900, lost=(3,))])
     target = tmp_path / "both.html"
-    arguments = argparse.Namespace(run=[str(left), str(right)], html=str(target), json=False)
-    assert diff_command(arguments) == 1
+    assert main(["diff", str(left), str(right), "--html", str(target)]) == 1
     assert "part in n3.pcap" in capsys.readouterr().out
     text = target.read_text()
     assert "Where they part" in text and "<code>n3.pcap</code>" in text and 'class="differs"' in text
-    arguments.run = [str(left), str(left)]
-    assert diff_command(arguments) == 0
+    assert main(["diff", str(left), str(left), "--html", str(target)]) == 0
     assert "Where they part" not in target.read_text()

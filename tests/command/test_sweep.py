@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from captures.figures import Curve, Dot, Panel, Picture, draw, numbers
-from harness.scenario import ScenarioError
+from harness.scenario import ScenarioError, loads
 from harness.sweep import tables
 from harness.sweep.compare import moves
 from harness.sweep.formulas import FORMULAS
@@ -25,7 +25,7 @@ from harness.sweep.progress import Progress
 from harness.sweep.records import Directory, finished, keep
 from harness.sweep.statistics import Interval, bootstrap, difference, wilson
 from harness.sweep.tables import Done
-from harness.sweep.task import Record, Task, carry_out, failed
+from harness.sweep.task import Record, Task, failed, fulfil
 
 SWEEP = """
 name = "two-by-two"
@@ -214,6 +214,8 @@ def test_a_bootstrap_of_few_runs_covers_the_truth_as_well() -> None:
 
 # Processes.
 
+SCENARIO = loads('name = "x"\nprotocol = "raw"\ntopology = { kind = "lan", nodes = 3 }\n')
+
 
 def _work(task: Task) -> tuple[Record, bytes]:
     if task.key == "dies":
@@ -224,7 +226,7 @@ def _work(task: Task) -> tuple[Record, bytes]:
 
 
 def test_a_run_that_dies_is_a_row_and_takes_nobody_along() -> None:
-    tasks = [Task(key, "") for key in ("a", "dies", "b", "exits", "c")]
+    tasks = [Task(key, SCENARIO) for key in ("a", "dies", "b", "exits", "c")]
     found = {task.key: (record, kept) for task, record, kept in run_local(tasks, 2, _work)}
     assert found["dies"] == (failed("the process of this run died (signal SIGKILL)"), b"")
     assert found["exits"] == (failed("the process of this run died (exit status 3)"), b"")
@@ -233,9 +235,8 @@ def test_a_run_that_dies_is_a_row_and_takes_nobody_along() -> None:
 
 def test_a_run_that_cannot_be_carried_out_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TUTTI_KERNEL", "/nonexistent")
-    text = 'name = "x"\nprotocol = "raw"\ntopology = { kind = "lan", nodes = 3 }\n'
-    assert carry_out(Task("k", text))[0]["outcome"] == "failed"
-    assert "protocol" in carry_out(Task("k", text.replace("raw", "row")))[0]["reason"]
+    record, kept = fulfil(Task("k", SCENARIO))
+    assert record["outcome"] == "failed" and "/nonexistent" in record["reason"] and kept == b""
 
 
 def test_what_failed_is_tried_again_and_what_ran_is_not(tmp_path: Path) -> None:

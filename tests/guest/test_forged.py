@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 
 from captures.history import History
-from harness import rundir, runner
-from harness.check import Result, checked, summary
+from captures.metrics import sent_frames
+from harness import rundir
 from harness.engines.outcome import EngineOptions
-from harness.metrics import sent_frames
+from harness.runs import carry_out
 from harness.scenario import Scenario, dump, load, loads
 from harness.scenario.faults import Forge
 from harness.scenario.find import SHIPPED
+from harness.summary import summary
+from harness.verdict import Result, judge_run
 from nodes.wire.note import NoteKind
 from tests.helpers.guests import needs_kernel
 
@@ -65,8 +67,7 @@ REFUSED: dict[str, dict[str, dict[int, int]]] = {
 
 def _run(scenario: Scenario, out: Path) -> Result:
     where = rundir.create(scenario.name, scenario.seed, out)
-    runner.run(scenario, where, EngineOptions(), lambda now: None)
-    return checked(where.path)
+    return judge_run(carry_out(scenario, where, EngineOptions(), lambda now: None))
 
 
 def _without_forgeries(scenario: Scenario) -> Scenario:

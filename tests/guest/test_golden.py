@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from harness import rundir, runner
-from harness.commands.golden import GOLDEN
+from harness import rundir
 from harness.engines.outcome import EngineOptions
-from harness.golden import difference
+from harness.golden import GOLDEN, difference, known
+from harness.runs import carry_out
 from harness.scenario import load
 from tests.helpers.guests import needs_kernel
 
 pytestmark = [pytest.mark.guest, needs_kernel]
 
-NAMES = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
+NAMES = known()
 
 
 def test_there_are_some_of_every_protocol() -> None:
@@ -26,7 +26,7 @@ def test_there_are_some_of_every_protocol() -> None:
 def test_a_run_repeats_its_golden_captures(name: str, tmp_path: Path) -> None:
     scenario = load(GOLDEN / name / "scenario.toml")
     where = rundir.create(scenario.name, scenario.seed, tmp_path / "run")
-    runner.run(scenario, where, EngineOptions(), lambda now: None)
+    carry_out(scenario, where, EngineOptions(), lambda now: None)
     changed = difference(GOLDEN / name, where.path)
     assert not changed, f"{changed}\n(if this is meant: ./tutti golden --renew {name})"
 
@@ -34,5 +34,5 @@ def test_a_run_repeats_its_golden_captures(name: str, tmp_path: Path) -> None:
 def test_a_change_is_seen(tmp_path: Path) -> None:
     scenario = load(GOLDEN / "raw-chosen" / "scenario.toml", settings=["fault.0.skip=1"])
     where = rundir.create(scenario.name, scenario.seed, tmp_path / "run")
-    runner.run(scenario, where, EngineOptions(), lambda now: None)
+    carry_out(scenario, where, EngineOptions(), lambda now: None)
     assert difference(GOLDEN / "raw-chosen", where.path)

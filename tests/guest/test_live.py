@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.check import Result, checked
-from harness.engines.kernel import private_kernel, site_packages
+from captures.metrics import measure
+from harness.engines.kernel import private_kernel
 from harness.engines.outcome import EngineOptions
 from harness.engines.virtual import boot
-from harness.metrics import measure
+from harness.exchange import exchange
+from harness.rundir import RunDir
+from harness.runs import open_run
+from harness.verdict import Result, judge_run
 from nodes.wire.note import NoteKind
 from tests.helpers.guests import needs_kernel
 
@@ -91,21 +94,21 @@ def _live(text: str, tmp_path: Path, hold_s: float = 0) -> Result:
     inside = Path("/run/tutti/run")
     words = ["run", str(inside / "live.toml"), "--engine", "live", "--out", str(inside / "run")]
     (out / "words.json").write_text(json.dumps({"words": words, "hold_s": hold_s}))
-    boot(
-        private_kernel(),
-        out,
-        site_packages(),
-        1,
-        EngineOptions(),
-        lambda now: None,
-        virtual_time=False,
-        arguments={"TUTTI_MAIN": "tests.helpers.live_in_guest"},
-    )
-    said = json.loads((out / "logs/agent.json").read_text())
+    with exchange(RunDir(out)) as files:
+        boot(
+            private_kernel(),
+            files,
+            1,
+            EngineOptions(),
+            lambda now: None,
+            virtual_time=False,
+            main="tests.helpers.live_in_guest",
+        )
+    said = json.loads((out / "said.json").read_text())
     log = (out / "logs/agent.txt").read_text()
     assert said["interfaces"] == ["lo"], "the live engine left something behind"
     assert "Traceback" not in log, log
-    return checked(out / "run")
+    return judge_run(open_run(out / "run"))
 
 
 def test_a_live_run_is_judged_like_any_other(tmp_path: Path) -> None:

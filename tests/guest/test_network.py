@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from captures.columns import read_frames
-from harness.metrics import measure
+from captures.metrics import measure
 from nodes.wire.note import NoteKind
 from tests.helpers.guests import needs_kernel, run
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import rundir, runner
-from harness.check import checked
+from harness import rundir
 from harness.engines.outcome import EngineError, EngineOptions
+from harness.runs import carry_out, open_run
 from harness.scenario import ScenarioError, dump, identity, load, loads
+from harness.verdict import judge_run
 from nodes.machine import Log, Received, Send, Setting, Submit, Wake
 from nodes.own.options import OwnOptions
 from nodes.program import Program, ProgramError
@@ -229,14 +230,13 @@ def test_the_example_is_judged_as_it_says_and_repeats(name: str, example: Path, 
     runs = []
     for number, scenario in enumerate((example / f"{name}.toml", tmp_path / "run0/scenario.toml")):
         where = rundir.create(name, 1, tmp_path / f"run{number}")
-        runner.run(load(scenario), where, EngineOptions(), lambda now: None)
-        result = checked(where.path)
+        result = judge_run(carry_out(load(scenario), where, EngineOptions(), lambda now: None))
         assert result.status == 0, list(result.properties)
         assert len([event for event in result.history.events if event.kind is NoteKind.DELIVERED]) >= 40
         runs.append(where.path)
     assert digest(runs[0]) == digest(runs[1])
     (runs[1] / "program").unlink()
-    assert checked(runs[1]).status == 0, "a run is judged without its program"
+    assert judge_run(open_run(runs[1])).status == 0, "a run is judged without its program"
     assert (runs[0] / "scenario.toml").read_text() == (runs[1] / "scenario.toml").read_text()
 
 
@@ -247,4 +247,4 @@ def test_a_node_whose_program_talks_nonsense_ends_the_run(tmp_path: Path) -> Non
     path = tmp_path / "own.toml"
     path.write_text(SCENARIO.format("node"))
     with pytest.raises(EngineError, match=r"n1 failed: ProgramError: the program answered 'deliver 1' to 'wake \d+'"):
-        runner.run(load(path), rundir.create("own", 1, tmp_path / "run"), EngineOptions(), lambda now: None)
+        carry_out(load(path), rundir.create("own", 1, tmp_path / "run"), EngineOptions(), lambda now: None)

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import rundir, runner
-from harness.check import checked, summary
+from harness import rundir
 from harness.engines.outcome import EngineOptions
+from harness.runs import carry_out
 from harness.scenario import load
 from harness.scenario.find import SHIPPED
+from harness.summary import summary
+from harness.verdict import judge_run
 from tests.helpers.guests import needs_kernel
 
 pytestmark = [pytest.mark.guest, needs_kernel]
@@ -43,8 +45,7 @@ def test_scenario_ends_as_it_expects(name: str, tmp_path: Path) -> None:
         pytest.skip("takes minutes: run with TUTTI_THOROUGH=1")
     scenario = load(SHIPPED / f"{name}.toml")
     where = rundir.create(scenario.name, scenario.seed, tmp_path / "run")
-    runner.run(scenario, where, EngineOptions(), lambda now: None)
-    result = checked(where.path)
+    result = judge_run(carry_out(scenario, where, EngineOptions(), lambda now: None))
     assert result.status == 0, f"{summary(result)}\nto repeat: ./tutti run {name}"
     if name in NAMED:
         said = {one.verdict.property: one.verdict.sentence for one in result.properties}

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.engines.kernel import private_kernel, site_packages
+from harness.engines.kernel import private_kernel
 from harness.engines.outcome import EngineError, EngineOptions
 from harness.engines.virtual import boot
+from harness.exchange import exchange
+from harness.rundir import RunDir
 from tests.helpers.guests import ROOT, child_environment, command, for_everybody, guests, needs_kernel, soon, tutti
 
 pytestmark = [pytest.mark.guest, needs_kernel]
@@ -99,16 +101,9 @@ def test_guest_killed_half_way(tmp_path: Path) -> None:
 
 def test_guest_that_hangs(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
-    with pytest.raises(EngineError, match=r"stood still at the start for 2 s of wall time; given up"):
-        boot(
-            private_kernel(),
-            tmp_path,
-            site_packages(),
-            1,
-            EngineOptions(stall_s=2),
-            lambda now: None,
-            arguments={"TUTTI_MAIN": "tests.helpers.guest_hangs"},
-        )
+    said, main = r"stood still at the start for 2 s of wall time; given up", "tests.helpers.guest_hangs"
+    with exchange(RunDir(tmp_path)) as files, pytest.raises(EngineError, match=said):
+        boot(private_kernel(), files, 1, EngineOptions(stall_s=2), lambda now: None, main=main)
     assert not (tmp_path / ".guest").exists()
 
 
@@ -139,16 +134,9 @@ def test_guest_cannot_write_outside_its_run_directory(tmp_path: Path) -> None:
     run = tmp_path / "run"
     (run / "logs").mkdir(parents=True)
     (run / "victim").write_text(str(victim))
-    boot(
-        private_kernel(),
-        run,
-        site_packages(),
-        1,
-        EngineOptions(),
-        lambda now: None,
-        arguments={"TUTTI_MAIN": "tests.helpers.guest_escape"},
-    )
-    said = json.loads((run / "logs/agent.json").read_text())
+    with exchange(RunDir(run)) as files:
+        boot(private_kernel(), files, 1, EngineOptions(), lambda now: None, main="tests.helpers.guest_escape")
+    said = json.loads((run / "said.json").read_text())
     assert said[-1] == "inside: WRITTEN"
     assert all(one.endswith(": Read-only file system") for one in said[:-1]), said
     assert [path.name for path in victim.iterdir()] == ["precious"]

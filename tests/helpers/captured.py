@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from captures.columns import audit
 from captures.history import Event, History
+from captures.recorded import Recorded
 from captures.samples import LITTLE_NS, cooked, ethernet, pcap
 from captures.unwrap import ETHERNET, LINUX_SLL2
+from harness.manifest import Findings, Kernel, Manifest, write_manifest
+from harness.rundir import RunDir
 from nodes.wire import ETHERTYPE, Pdu, encode
 from nodes.wire.note import Note
+
+KERNEL = Kernel("7.2", "a recipe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +76,15 @@ def timed_pcap(frames: Iterable[Frame], *, cooked_frames: bool = True) -> bytes:
     return b"".join(parts)
 
 
-def write_manifest(directory: Path, **more: Any) -> dict[str, dict[str, int]]:
-    """A manifest whose counters agree with the captures; returns the counters."""
-    from captures.columns import audit
-
-    counters = {}
+def leave_manifest(
+    directory: Path, *, kernel: Kernel = KERNEL, failed: str = "", dropped: Mapping[str, int] | None = None
+) -> dict[str, Recorded]:
+    """A manifest whose counters agree with the captures, but for what was dropped; returns the counters."""
+    counted = {}
     for path in sorted((directory / "captures").glob("*.pcap")):
         frames = audit(path).frames
-        counters[path.stem] = {"written": frames, "received": frames, "dropped": 0, "if_dropped": 0}
-    (directory / "manifest.json").write_text(json.dumps({"captures": counters, **more}))
-    return counters
+        counted[path.stem] = Recorded(frames, frames, (dropped or {}).get(path.stem, 0))
+    findings = Findings(captures=counted)
+    manifest = Manifest(identity="0", engine="virtual", kernel=kernel, failed=failed, findings=findings)
+    write_manifest(RunDir(directory), manifest)
+    return counted

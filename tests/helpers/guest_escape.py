@@ -9,6 +9,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from harness.exchange import Answer, Exchange
+from harness.manifest import Findings
+from harness.rundir import RunDir
+
 _MS_REMOUNT = 32
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -50,7 +54,8 @@ def main(run_dir: Path) -> None:
     }
     said = [_attempt(what, action) for what, action in attempts.items()]
     said.append(_attempt("inside", lambda: (run_dir / "inside").write_text("x")))
-    (run_dir / "logs/agent.json").write_text(json.dumps(said))
+    (run_dir / "said.json").write_text(json.dumps(said))
+    Exchange(RunDir(run_dir)).give(Answer(Findings()))
 
 
 if __name__ == "__main__":

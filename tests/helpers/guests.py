@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import rundir, runner
-from harness.check import Result, checked
+from harness import rundir
 from harness.engines.outcome import EngineOptions
 from harness.rundir import RunDir
+from harness.runs import carry_out
 from harness.scenario import loads
+from harness.verdict import Result, judge_run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,8 +32,7 @@ def run(text: str, out: Path, *, seed: int | None = None, settings: Sequence[str
     """Run and judge a scenario."""
     scenario = loads(text, seed=seed, settings=settings)
     where = rundir.create(scenario.name, scenario.seed, out)
-    runner.run(scenario, where, EngineOptions(), lambda now: None)
-    return where, checked(where.path)
+    return where, judge_run(carry_out(scenario, where, EngineOptions(), lambda now: None))
 
 
 def tutti(

@@ -10,7 +10,7 @@ from captures.history import Event, History
 from harness.scenario import dump, loads
 from nodes.wire.note import NoteKind
 from nodes.wire.raw import RawData
-from tests.helpers.captured import Frame, write_captures, write_manifest
+from tests.helpers.captured import Frame, leave_manifest, write_captures
 
 NODES = (1, 2, 3)
 SCENARIO = """
@@ -83,5 +83,5 @@ def write_run(
     scenario = dataclasses.replace(loads(SCENARIO), name=name, description=description)
     (directory / "scenario.toml").write_text(dump(scenario))
     write_captures(directory, events(extra), frames)
-    write_manifest(directory, engine="virtual")
+    leave_manifest(directory)
     return directory

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from captures import samples
+from harness.scenario import loads
 from harness.sweep import tables
 from harness.sweep.cluster import archive, run_on
 from harness.sweep.job import store_at
@@ -54,18 +55,19 @@ def test_spark_makes_the_same_points(spark: Any) -> None:
     assert tables.parquet(there.combine_chunks()) == tables.parquet(here.combine_chunks())
 
 
+SCENARIO = 'name = "{}"\nprotocol = "raw"\ntopology = {{ kind = "lan", nodes = 3 }}\n'
+
+
 def _work(task: Task) -> tuple[Record, bytes]:
     if task.key == "raises":
         raise ValueError("what went wrong")
-    return {"outcome": "pass", "key": task.key}, task.text.encode()
+    return {"outcome": "pass", "key": task.key}, task.scenario.name.encode()
 
 
 def test_a_job_that_fails_is_a_row(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TUTTI_KERNEL", ".")
-    found = {
-        task.key: (record, kept)
-        for task, record, kept in run_on(spark, [Task(key, key * 2) for key in ("a", "raises", "b")], 3, _work)
-    }
+    tasks = [Task(key, loads(SCENARIO.format(key * 2))) for key in ("a", "raises", "b")]
+    found = {task.key: (record, kept) for task, record, kept in run_on(spark, tasks, 3, _work)}
     assert found["a"] == ({"outcome": "pass", "key": "a"}, b"aa") and found["b"][1] == b"bb"
     assert found["raises"][0]["outcome"] == "failed" and "what went wrong" in found["raises"][0]["reason"]
 

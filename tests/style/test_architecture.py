@@ -66,12 +66,12 @@ def test_imports_point_one_way(package: str) -> None:
 @pytest.mark.parametrize(
     ("path", "imported"),
     [
-        ("nodes/st/machine.py", "harness.runner"),
+        ("nodes/st/machine.py", "harness.runs"),
         ("nodes/st/machine.py", "time"),
         ("nodes/wire/st.py", "nodes.machine"),
         ("topologies/plan.py", "nodes.wire"),
-        ("harness/runner.py", "mininet.net"),
-        ("harness/runner.py", "pyroute2"),
+        ("harness/runs.py", "mininet.net"),
+        ("harness/runs.py", "pyroute2"),
     ],
 )
 def test_the_rules_see_what_breaks_them(path: str, imported: str) -> None:

@@ -1,33 +1,13 @@
-"""`tutti sweep SWEEP [--quick] [--set KEY=VALUE] [--master URL] [--out DIR] [--compare OLD]`."""
+"""What came of a sweep: in words, as JSON, as an exit status."""
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Sequence
 from typing import Any
 
-from harness.sweep.compare import Move, moves, points_of
-from harness.sweep.job import Where, carry_out_sweep, store_at
-from harness.sweep.load import find_sweep, load_sweep
+from harness.status import PASS, UNKNOWN, VIOLATED
+from harness.sweep.compare import Move
 from harness.sweep.outcome import Swept, ended
-
-PASS, VIOLATED, UNKNOWN = 0, 1, 2
-
-
-def sweep(arguments: argparse.Namespace) -> int:
-    """Carry it out, say what came of it."""
-    spanned = load_sweep(find_sweep(arguments.sweep), arguments.settings, arguments.quick)
-    before = None if arguments.compare is None else points_of(store_at(arguments.compare))
-    name = spanned.sweep.name + ("-quick" if arguments.quick else "")
-    where = Where(arguments.out or f"build/sweeps/{name}", arguments.master, arguments.jobs)
-    swept = carry_out_sweep(spanned, where)
-    moved = [] if before is None else list(moves(before, swept.points))
-    if arguments.json:
-        print(json.dumps(document(swept, moved), indent=1, sort_keys=True, ensure_ascii=False))
-    else:
-        print("\n".join(summary(swept, moved, before is not None)))
-    return status(swept)
 
 
 def status(swept: Swept) -> int:

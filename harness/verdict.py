@@ -1,4 +1,4 @@
-"""`tutti check`: from the captures of a run and its scenario to verdict.json, whenever, wherever, with equal bytes.
+"""From the captures of a run and its scenario to verdict.json, whenever, wherever, with equal bytes.
 
 What is judged: the properties of the protocol and those that the scenario expects, then the expected metrics. A
 property is expected to pass unless the scenario says "fail": the printed rules of the papers are kept as the proof
@@ -7,25 +7,21 @@ that the judges see.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from captures.history import Event, History
+from captures.metrics import measure
 from captures.run_history import load_history
 from harness.judges import Outcome, Verdict, judge
-from harness.metrics import measure
-from harness.rundir import RunDir, RunDirError, write_json
-from harness.scenario import Scenario, load
+from harness.runs import Run
+from harness.scenario import Scenario
 from harness.scenario.model import Expect
-from harness.terminal import ProgressLine, painted
+from harness.status import PASS, UNKNOWN, VIOLATED
+from harness.typed import as_json
 from nodes.protocols import protocol
 
-PASS, VIOLATED, UNKNOWN = 0, 1, 2
 FORMAT = 1  # of verdict.json
 EXACT = frozenset({"PROMPT"})  # properties of virtual time, which no machine keeps in real time
 
@@ -65,10 +61,14 @@ class Measured:
 class Result:
     """Everything that was decided about a run."""
 
-    scenario: Scenario
+    run: Run
     history: History
     properties: tuple[Judged, ...]
     metrics: tuple[Measured, ...]
+
+    @property
+    def scenario(self) -> Scenario:
+        return self.run.scenario
 
     @property
     def outcome(self) -> Outcome:
@@ -86,44 +86,26 @@ class Result:
         return {Outcome.PASS: PASS, Outcome.FAIL: VIOLATED, Outcome.UNKNOWN: UNKNOWN}[self.outcome]
 
 
-def check(run: Path | str) -> int:
-    """Judge a run directory, write its verdict.json, return the exit status."""
-    return checked(run).status
-
-
-def checked(run: Path | str) -> Result:
-    """Judge a run directory and write its verdict.json."""
-    where = RunDir(Path(run))
-    if not where.scenario.is_file() or not where.captures.is_dir():
-        raise RunDirError(f"{run} is no run directory: it needs scenario.toml and captures/")
-    result = evaluate(load(where.scenario, judged=True), where.captures, _manifest(where.manifest))
-    write_json(where.verdict, document(result))
+def judge_run(run: Run) -> Result:
+    """Judge a run and write its verdict.json."""
+    result = judge_captures(run)
+    run.where.verdict.write_text(as_json(document(result)))
     return result
 
 
-def _manifest(path: Path) -> Mapping[str, Any]:
-    """What the harness noted about the run; nothing if there is no manifest."""
-    if not path.is_file():
-        return {}
-    try:
-        found = json.loads(path.read_text())
-    except ValueError as error:
-        raise RunDirError(f"{path} is no JSON: {error}") from None
-    return found if isinstance(found, dict) else {}
-
-
-def evaluate(scenario: Scenario, captures: Path, manifest: Mapping[str, Any]) -> Result:
-    """Judge the captures of a scenario."""
+def judge_captures(run: Run) -> Result:
+    """The same, and nothing is written."""
+    scenario = run.scenario
     history = load_history(
-        captures,
+        run.where.captures,
         nodes=range(1, scenario.topology.nodes + 1),
-        counters=manifest.get("captures", {}),
+        counters={} if run.manifest is None else run.manifest.findings.captures,
         settings=settings_of(scenario.options),
         segments=protocol(scenario.protocol).transport == "tcp",
         protocol=scenario.protocol,
         options=scenario.options,
     )
-    if "failed" in manifest:
+    if run.manifest is not None and run.manifest.failed:
         reason = "manifest.json: the run was not carried out to its end"
         history = dataclasses.replace(history, holes=(*history.holes, reason))
     expected = dict.fromkeys(protocol(scenario.protocol).properties, Outcome.PASS)
@@ -137,7 +119,7 @@ def evaluate(scenario: Scenario, captures: Path, manifest: Mapping[str, Any]) ->
         for expect in scenario.expect
         if expect.metric is not None
     ]
-    return Result(scenario, history, tuple(properties), tuple(metrics))
+    return Result(run, history, tuple(properties), tuple(metrics))
 
 
 def settings_of(options: Any) -> dict[str, int | float | str]:
@@ -200,62 +182,3 @@ def _measured(one: Measured) -> dict[str, Any]:
         "as_expected": one.outcome,
         **{name: value for name, value in limits.items() if value is not None},
     }
-
-
-# For people.
-
-_SIGNS = {
-    Outcome.PASS: ("ok", "all as expected", "good"),
-    Outcome.FAIL: ("NOT OK", "NOT as expected", "bad"),
-    Outcome.UNKNOWN: ("unknown", "unknown", "unsure"),
-}
-
-
-def _sign(outcome: Outcome) -> str:
-    word, _, colour = _SIGNS[outcome]
-    return painted(f"{word:8}", colour)
-
-
-def summary(result: Result) -> str:
-    """What a person is told."""
-    lines = []
-    for judged in result.properties:
-        expected = "" if judged.expected is Outcome.PASS else " (as it should)" * (judged.outcome is Outcome.PASS)
-        lines.append(
-            f"{_sign(judged.outcome)} {judged.verdict.property:9} {judged.verdict.outcome}{expected}: "
-            f"{judged.verdict.sentence}"
-        )
-        if judged.outcome is Outcome.FAIL:
-            lines += [f"             {line}" for line in judged.verdict.excerpt]
-    for measured in result.metrics:
-        value = "no value" if measured.value is None else f"{measured.value:.6g}"
-        lines.append(
-            f"{_sign(measured.outcome)} {measured.expect.metric}: {value}, expected {_limits(measured.expect)}"
-        )
-    for hole in result.history.holes:
-        lines.append(f"hole     {hole}")
-    _, all_in_all, colour = _SIGNS[result.outcome]
-    lines.append(painted(all_in_all, colour))
-    return "\n".join(lines)
-
-
-def _limits(expect: Expect) -> str:
-    parts = []
-    if expect.near is not None:
-        parts.append(f"{expect.near:g} within {100 * (expect.tolerance or 0):g}%")
-    if expect.at_least is not None:
-        parts.append(f"at least {expect.at_least:g}")
-    if expect.at_most is not None:
-        parts.append(f"at most {expect.at_most:g}")
-    return " and ".join(parts)
-
-
-def check_command(arguments: argparse.Namespace) -> int:
-    """`tutti check RUN`."""
-    with ProgressLine(arguments.run).during("judging"):
-        result = checked(arguments.run)
-    if arguments.json:
-        print(json.dumps(document(result), indent=1, sort_keys=True, ensure_ascii=False))
-    else:
-        print(summary(result))
-    return result.status

@@ -1,0 +1,47 @@
+"""`tutti bench`: measures the testbed and the protocols, as ratios within one run (machines are shared and noisy)."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import json
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from harness.commands.options import json_option
+from harness.status import PASS, USAGE
+
+HELP = "measure the testbed and the protocols"
+EXAMPLES = "  tutti bench\n  tutti bench st"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """WHAT."""
+    parser.add_argument("what", nargs="*", metavar="WHAT", help="which benchmarks (default: all)")
+    json_option(parser)
+
+
+def call(arguments: argparse.Namespace) -> int:
+    """Run the benchmarks that are named, or all that there are."""
+    from harness.bench import BENCHES
+
+    unknown = [name for name in arguments.what if name not in BENCHES]
+    if unknown:
+        sys.stderr.write(f"no benchmark is called {unknown[0]!r}; there are: {', '.join(BENCHES)}\n")
+        return USAGE
+    results: dict[str, Any] = {}
+    for name in arguments.what or BENCHES:
+        module, function, meaning = BENCHES[name]
+        sys.stderr.write(f"{name}: {meaning} ...\n")
+        found = getattr(importlib.import_module(module), function)()
+        results[name] = []
+        rows: Iterable[Any] = [found] if dataclasses.is_dataclass(found) else found
+        for row in rows:
+            results[name].append(dataclasses.asdict(row))
+            if not arguments.json:
+                print(row, flush=True)
+    if arguments.json:
+        print(json.dumps(results, indent=1, default=str))
+    return PASS

@@ -1,0 +1,61 @@
+"""Runs: carried out now, or opened again long after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness import rundir
+from harness.engines.engine import engine_of
+from harness.engines.outcome import EngineError, EngineOptions, Progress
+from harness.exchange import exchange
+from harness.manifest import Manifest, read_manifest, write_manifest
+from harness.rundir import RunDir, RunDirError
+from harness.scenario import Scenario, dump, identity, load
+from harness.scenario.program import take_along
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that is over."""
+
+    where: RunDir
+    scenario: Scenario  # as it stands in the run directory
+    manifest: Manifest | None  # None: somebody took it away, and the captures have to do
+
+
+def carry_out(scenario: Scenario, where: RunDir, options: EngineOptions, progress: Progress) -> Run:
+    """Carry out a scenario into a fresh run directory. EngineError if it could not be done to its end."""
+    scenario = take_along(scenario, where.path)
+    where.scenario.write_text(dump(scenario))
+    engine = engine_of(scenario.engine)
+    manifest = Manifest(
+        identity=identity(scenario), engine=scenario.engine, kernel=engine.kernel, failed="the run was interrupted"
+    )
+    try:
+        with exchange(where) as files:
+            engine.carry_out(files, scenario.seed, options, progress)
+            answer = files.take()
+        manifest = replace(manifest, failed=answer.failed, findings=answer.findings)
+        if answer.failed:
+            raise EngineError(f"{answer.failed}\n  (the nodes' own words are in {files.agent_log})")
+    except EngineError as error:
+        manifest = replace(manifest, failed=str(error).splitlines()[0])
+        raise
+    finally:
+        write_manifest(where, manifest)
+    return Run(where, scenario, manifest)
+
+
+def fresh(scenario: Scenario, out: str | None) -> RunDir:
+    """A run directory for this scenario."""
+    name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in scenario.name).strip(".-")
+    return rundir.create(name or "run", scenario.seed, None if out is None else Path(out))
+
+
+def open_run(path: Path) -> Run:
+    """A run that was carried out before. RunDirError if there is none, or its manifest cannot be read."""
+    where = RunDir(path)
+    if not where.scenario.is_file() or not where.captures.is_dir():
+        raise RunDirError(f"{path} is no run directory: it needs scenario.toml and captures/")
+    return Run(where, load(where.scenario, judged=True), read_manifest(where))
