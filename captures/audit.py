@@ -64,13 +64,12 @@ def note_holes(events: Sequence[Event], nodes: Sequence[int]) -> list[Hole]:
         key = (event.node, event.incarnation)
         numbers[key].append(event.number)
         last[event.node] = max(event.incarnation, last.get(event.node, 0))
-        word = event.text.partition(" ")[0]
         if event.kind is NoteKind.END:
             ends[key] = event
         elif event.kind is NoteKind.MARK:
-            marks.add(word)
-        elif event.kind is NoteKind.FAULT and word == "crash":
-            killed.update((node, last[node]) for node in event.peers if node in last)
+            marks.add(event.text.partition(" ")[0])
+        elif event.kind is NoteKind.FAULT:
+            killed.update((node, last[node]) for node in event.fault.killed if node in last)
     holes = [Hole("harness.pcap", f"no MARK {mark} of the harness") for mark in ("start", "end") if mark not in marks]
     for node in nodes:
         if node not in last:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nodes.wire.fault import FaultNote, read_fault
 from nodes.wire.note import NoteKind
 
 
@@ -27,10 +28,10 @@ class Event:
     capture: str = ""  # file ...
     frame: int = 0  # ... and frame number in it, from 1
 
-
-def ended_by(fault: Event) -> tuple[int, ...]:
-    """The nodes whose process ends with a FAULT."""
-    return fault.peers if fault.text.partition(" ")[0] in ("crash", "leave") else ()
+    @property
+    def fault(self) -> FaultNote:
+        """What a FAULT says."""
+        return read_fault(self.text, self.peers)
 
 
 @dataclass(frozen=True, slots=True)

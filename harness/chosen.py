@@ -6,8 +6,10 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.scenario.faults import AnyFault, PduFault
+from harness.scenario.faults import Fault
+from harness.scenario.faults.chosen import PduFault
 from nodes.wire import Pdu
+from nodes.wire.fault import FaultNote
 from topologies.plan import Plan
 from topologies.seeds import seed_for
 
@@ -21,7 +23,7 @@ class Rule:
     fault: PduFault
     starts_ns: int  # true time
     draws: random.Random
-    what: str  # in words, for the NOTE
+    note: FaultNote  # of each PDU that it takes
     seen: int = 0
 
     def takes(self, pdu: Pdu, now: int) -> bool:
@@ -36,7 +38,7 @@ class Rule:
         return self.seen > fault.skip and (fault.count is None or self.seen <= fault.skip + fault.count)
 
 
-def rules(plan: Plan, faults: Sequence[AnyFault], t0_ns: int, run_seed: int) -> list[Rule]:
+def rules(plan: Plan, faults: Sequence[Fault], t0_ns: int, run_seed: int) -> list[Rule]:
     """The rules of a scenario's faults."""
     found = []
     for number, fault in enumerate(faults):
@@ -45,6 +47,7 @@ def rules(plan: Plan, faults: Sequence[AnyFault], t0_ns: int, run_seed: int) -> 
         for towards in fault.towards or plan.hosts:
             port = plan.port_towards(towards).interface
             draws = random.Random(seed_for(run_seed, "pdu fault", str(number), towards))
-            what = " ".join((fault.KIND, *fault.pdu.types, *(f"from n{src}" for src in fault.pdu.src)))
-            found.append(Rule(port, int(towards[1:]), fault, t0_ns + fault.at_ns, draws, f"{what} towards {towards}"))
+            about = " ".join((*fault.pdu.types, *(f"from n{src}" for src in fault.pdu.src), f"towards {towards}"))
+            note = fault.begins((towards,), about)
+            found.append(Rule(port, int(towards[1:]), fault, t0_ns + fault.at_ns, draws, note))
     return found

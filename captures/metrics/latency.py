@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from captures.history import History, ended_by
+from captures.history import History
 from captures.metrics.registry import metric, of_kind, quantiles
 from nodes.wire.note import NoteKind, Sent, said
 
@@ -63,7 +63,7 @@ for _name, _what, _kind in (
 def _outage(history: History) -> float | None:
     stopped = {event.node for event in of_kind(history, NoteKind.LEFT)}
     for event in of_kind(history, NoteKind.FAULT):
-        stopped.update(ended_by(event))
+        stopped.update(event.fault.stopped)
     last: dict[int, int] = {}
     longest: int | None = None
     for event in of_kind(history, NoteKind.DELIVERED):

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 
 from harness.agent.notes import HarnessNotes
 from harness.agent.processes import start_helper
-from harness.scenario.faults import AnyFault, Forge
+from harness.scenario.faults import Fault
+from harness.scenario.faults.forge import Forge
 from harness.scenario.forgeries import Fields, changed, made, sized
 from nodes.links import Attachment, Link, attach
 from nodes.waiting import readable
 from nodes.wire import Pdu, WireError, decode_untrusted, encode
-from nodes.wire.note import NoteKind
 from topologies.mininet_network import NamespaceNode
 
 
@@ -28,7 +28,7 @@ class _Forgery:
     """One fault, and what it has heard."""
 
     fault: Forge
-    what: str  # in words, for the NOTE
+    about: str  # for the NOTE
     heard: Pdu | None = None
     times: list[int] = field(default_factory=list)  # true, those still to come
 
@@ -43,26 +43,17 @@ class _Forgery:
         return sized(encode(changed(pdu, fault.set_ or Fields())), fault.size)
 
 
-def forgeries(faults: Sequence[AnyFault], host: str, t0_ns: int) -> list[_Forgery]:
+def forgeries(faults: Sequence[Fault], host: str, t0_ns: int) -> list[_Forgery]:
     """What a host has to do."""
     return [
         _Forgery(
             one,
-            f"forge from {host} {_words(one)}".strip(),
+            f"from {host} {one.what()}".strip(),
             times=[t0_ns + one.at_ns + turn * one.every_ns for turn in range(one.count)],
         )
         for one in faults
         if isinstance(one, Forge) and one.from_ == host
     ]
-
-
-def _words(fault: Forge) -> str:
-    if fault.raw is not None:
-        return "raw"
-    if fault.pdu is not None:
-        return str(dict(fault.pdu.values)["type"])
-    assert fault.heard is not None
-    return " ".join(("heard", *fault.heard.types))
 
 
 def start_forger(
@@ -106,8 +97,8 @@ class _Forger:
 
     def _send(self, one: _Forgery) -> None:
         data = one.datagram(self._protocol)
-        text = one.what if data is not None else f"{one.what}: nothing heard yet"
-        self._notes.send(NoteKind.FAULT, peers=(self._me,), values=(len(data or b""),), text=text)
+        about = one.about if data is not None else f"{one.about}: nothing heard yet"
+        self._notes.fault(one.fault.begins((f"n{self._me}",), about), values=(len(data or b""),))
         if data is not None:
             to = None if one.fault.to is None else tuple(int(name[1:]) for name in one.fault.to)
             self._link.send([(data, to)])

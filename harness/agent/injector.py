@@ -20,10 +20,8 @@ from harness.agent.notes import HarnessNotes
 from harness.agent.processes import start_helper
 from harness.agent.traffic import MARK
 from harness.chosen import Rule
-from harness.scenario.faults import Delay, Duplicate
 from nodes.waiting import readable
 from nodes.wire import ETHERTYPE, UDP_PORT, Pdu, WireError, decode_untrusted
-from nodes.wire.note import NoteKind
 
 _SO_MARK = 36
 _PACKET_OUTGOING = 4
@@ -85,12 +83,12 @@ class _Injector:
         if rule is None:
             self._put(port, frame)
             return
-        self._notes.send(NoteKind.FAULT, peers=(rule.towards,), values=(rule.seen,), text=rule.what)
-        if isinstance(rule.fault, Delay):
-            self._hold(now + rule.fault.by_ns, port, frame)
-        elif isinstance(rule.fault, Duplicate):
-            self._put(port, frame)
-            self._hold(now + rule.fault.by_ns, port, frame)
+        self._notes.fault(rule.note, values=(rule.seen,))
+        for late_ns in rule.fault.copies_ns():
+            if late_ns == 0:
+                self._put(port, frame)
+            else:
+                self._hold(now + late_ns, port, frame)
 
     def _put(self, port: str, frame: bytes) -> None:
         with contextlib.suppress(OSError):  # a port that is down: the frame is lost there, as it would be without us

@@ -6,6 +6,7 @@ import time
 
 from nodes.links import Loopback
 from nodes.wire import encode
+from nodes.wire.fault import FaultNote
 from nodes.wire.note import Note, NoteKind
 
 
@@ -43,3 +44,7 @@ class HarnessNotes:
             text=text.encode(),
         )
         (loopback or self._loopback).send([encode(note)])
+
+    def fault(self, note: FaultNote, values: tuple[int, ...] = ()) -> None:
+        """A fault begins or ends, or something was done to a PDU: `values` count what."""
+        self.send(NoteKind.FAULT, peers=note.peers, values=values, text=note.text)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 import os
 import platform
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,26 +12,11 @@ from harness import chosen
 from harness.agent import forger, injector, processes
 from harness.agent.notes import HarnessNotes
 from harness.agent.recorder import Point, Recorder
+from harness.agent.stage import RECEIVE_BUFFER_BYTES, Stage
 from harness.agent.traffic import Traffic
 from harness.exchange import Answer, Exchange
 from harness.manifest import Findings
 from harness.scenario import Scenario, load
-from harness.scenario.faults import (
-    AnyFault,
-    Change,
-    ClockChange,
-    Crash,
-    Forge,
-    Heal,
-    Leave,
-    LinkState,
-    Partition,
-    Pause,
-    PduFault,
-    Restart,
-    Resume,
-    SlowReader,
-)
 from harness.scenario.program import in_run
 from harness.workload import schedule
 from nodes.clock import Clock
@@ -50,7 +33,6 @@ _SECOND = 1_000_000_000
 _WARM_UP_NS = 2 * _SECOND  # listener reports and the like are over before the run begins
 _BLOCK_MS = 500  # how old a block of a capture ring gets before it is written
 _RING_BYTES = 2 * 1024 * 1024
-_RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
 
 
 class RunFailed(RuntimeError):
@@ -88,15 +70,9 @@ class _Run:
         self.captures = files.run.captures
         self.findings = findings
         self.schedule = schedule(scenario)
-        self.clocks = {node: Clock() for node in scenario.nodes}
-        self.processes: dict[str, processes.Process] = {}
-        self.readers: dict[str, tuple[int, int | None]] = {}  # slow readers: delay, buffer
-        self.cut: set[str] = set()  # links that are down
         self.helpers: dict[str, int] = {}  # the injector's process, those of outsiders
         self.state = state
         self._real_time = scenario.engine != "virtual"
-        self._timeline: list[tuple[int, int, Callable[[], None]]] = []
-        self._order = 0
         self._progress = os.open(files.progress, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
 
     def all(self) -> None:
@@ -115,17 +91,19 @@ class _Run:
             self.traffic.impair(impair.on, impair.impairment)
         recorder = Recorder(self._points(), _BLOCK_MS, _RING_BYTES)
         self.notes = HarnessNotes(incarnation=1)
+        self.stage = Stage(self.scenario, self.traffic, self.notes, self.t0, self._start)
         self._probe()
         self.state.mkdir(exist_ok=True)
         for clock in self.scenario.clock:
             for node in clock.node:
-                self.clocks[node] = Clock(clock.offset_ns, clock.drift_ppb, self.t0)
+                self.stage.clocks[node] = Clock(clock.offset_ns, clock.drift_ppb, self.t0)
         for node in self.scenario.nodes:
-            self._start(node)
+            self.stage.start(node)
         self._start_outsiders()
         if time.time_ns() >= self.t0:
             raise RunFailed("the nodes were not ready when the run was to begin (is the machine overloaded?)")
-        self._enter_faults()
+        for fault in self.scenario.fault:
+            fault.enter(self.stage)
         self._sleep_until(self.t0)
         self.notes.send(NoteKind.MARK, text="start")
         self.findings = replace(self.findings, t0_ns=self.t0, impairments=self.traffic.settings())
@@ -136,7 +114,7 @@ class _Run:
             if not processes.end_helper(pid):
                 raise RunFailed(f"{what} died")
         self.findings = replace(self.findings, impairments_at_end=self.traffic.settings())
-        counters = {node: processes.stop(process) for node, process in self.processes.items()}
+        counters = {node: processes.stop(process) for node, process in self.stage.processes.items()}
         members = (*self.plan.hosts, *self.plan.routers)
         interfaces = {name: dict(interface_counters(self.network.netlink_of(name))) for name in members}
         interfaces["switches"] = dict(interface_counters(self.network.netlink))
@@ -194,10 +172,10 @@ class _Run:
                     self.network.node(host), self._attachment(host, "udp"), work, self.spec.name, 3 + number
                 )
 
-    def _start(self, node: str) -> None:
+    def _start(self, node: str) -> processes.Process:
         process = processes.start(self.network.node(node), lambda: self._config(node))
         processes.expect(process, "ready")
-        self.processes[node] = process
+        return process
 
     def _config(self, node: str) -> NodeConfig:
         number, scenario, plan = int(node[1:]), self.scenario, self.plan
@@ -207,7 +185,9 @@ class _Run:
         slot = 0
         if plan.channel is not None:
             slot = plan.channel.slot_ns(full_frame_bytes(len(members), payload))
-        read_delay, buffer = self.readers.get(node, (scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes))
+        read_delay, buffer = self.stage.readers.get(
+            node, (scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes)
+        )
         setting = Setting(
             me=number,
             members=members,
@@ -224,7 +204,7 @@ class _Run:
             setting=setting,
             attachment=self._attachment(node, self.spec.transport, buffer),
             schedule=submissions,
-            clock=self.clocks[node],
+            clock=self.stage.clocks[node],
             state_file=state_file,
             read_delay_ns=read_delay,
         )
@@ -240,126 +220,9 @@ class _Run:
             mac=end.mac,
             addresses={int(other[1:]): plan.address(other) for other in members} if plan.ipv6 else {},
             group=plan.group,
-            buffer_bytes=buffer_bytes or _RECEIVE_BUFFER_BYTES,
+            buffer_bytes=buffer_bytes or RECEIVE_BUFFER_BYTES,
             hop_limit=plan.max_hops + 1 if plan.ipv6 else 1,
         )
-
-    # the timeline
-
-    def _at(self, offset_ns: int, action: Callable[[], None]) -> None:
-        self._order += 1
-        heapq.heappush(self._timeline, (self.t0 + offset_ns, self._order, action))
-
-    def _enter_faults(self) -> None:
-        for fault in self.scenario.fault:
-            if isinstance(fault, Forge):
-                self._at(fault.last_ns, lambda: None)  # the outsider does it; the run does not end before
-            elif not isinstance(fault, PduFault):
-                self._at(fault.at_ns, lambda fault=fault: self._do(fault))  # type: ignore[misc]
-
-    def _do(self, fault: AnyFault) -> None:
-        """Begin a fault, and enter its end."""
-        now = time.time_ns() - self.t0
-        until = getattr(fault, "for_ns", None)
-
-        def undo(action: Callable[[], None], text: str, nodes: tuple[str, ...] = ()) -> None:
-            def end() -> None:
-                self._fault(text, nodes)
-                action()
-
-            if until is not None:
-                self._at(now + until, end)
-
-        match fault:
-            case Crash():
-                for node in fault.node:
-                    self._fault("crash", (node,))
-                    processes.kill(self.processes.pop(node))
-            case Leave():
-                for node in fault.node:
-                    self._fault("leave", (node,))
-                    processes.stop(self.processes.pop(node), "leave")
-            case Restart():
-                for node in fault.node:
-                    self._fault("restart", (node,))
-                    self._start(node)
-            case Pause():
-                self._fault("pause", fault.node)
-                self._pause(fault.node)
-                undo(lambda: self._resume(fault.node), "resume", fault.node)
-            case Resume():
-                self._fault("resume", fault.node)
-                self._resume(fault.node)
-            case Partition():
-                severed = fault.severed(self.scenario.nodes)
-                self._fault("partition " + " ".join(f"{a}>{b}" for a, b in sorted(severed)), ())
-                self.traffic.partition(severed)
-                undo(lambda: self.traffic.partition(()), "heal partition")
-            case Heal():
-                self._fault("heal", ())
-                self._heal()
-            case LinkState():
-                self._fault(f"link {fault.state} {' '.join(fault.link)}", ())
-                self._link(fault.link, fault.state == "up")
-                undo(lambda: self._link(fault.link, True), f"link up {' '.join(fault.link)}")
-            case Change():
-                before = self.traffic.impair(fault.on, fault.impairment)
-                self._fault(f"impair {' '.join(fault.on)}", ())
-                undo(lambda: self.traffic.restore(before), f"impair ends {' '.join(fault.on)}")
-            case ClockChange():
-                for node in fault.node:
-                    self._fault("clock", (node,))
-                    self._change_clock(node, fault)
-            case SlowReader():
-                self._fault("slow_reader", fault.node)
-                normal = (self.scenario.node.read_delay_ns, self.scenario.node.receive_buffer_bytes)
-                self._slow(fault.node, fault.read_delay_ns, fault.buffer_bytes)
-                undo(
-                    lambda: self._slow(fault.node, normal[0], normal[1] or _RECEIVE_BUFFER_BYTES), "reader", fault.node
-                )
-            case _:
-                raise AssertionError(fault)
-
-    def _fault(self, text: str, nodes: tuple[str, ...]) -> None:
-        self.notes.send(NoteKind.FAULT, peers=tuple(int(node[1:]) for node in nodes), text=text)
-
-    def _pause(self, nodes: tuple[str, ...]) -> None:
-        for node in nodes:
-            if node in self.processes:
-                processes.pause(self.processes[node])
-
-    def _resume(self, nodes: tuple[str, ...]) -> None:
-        for node in nodes:
-            if node in self.processes and self.processes[node].paused:
-                processes.resume(self.processes[node])
-
-    def _link(self, links: tuple[str, ...], up: bool) -> None:
-        for link in links:
-            if up == (link in self.cut):
-                self.traffic.link(link, up)
-                self.cut ^= {link}
-
-    def _heal(self) -> None:
-        self.traffic.partition(())
-        self._link(tuple(sorted(self.cut)), True)
-
-    def _change_clock(self, node: str, fault: ClockChange) -> None:
-        clock, now = self.clocks[node], time.time_ns()
-        offset = fault.offset_ns
-        if fault.step_ns is not None:
-            offset = clock.local(now) - now + fault.step_ns
-        # Ours is changed for a later restart of the node; the node's own copy is told.
-        clock.change(now, offset, fault.drift_ppb)
-        if node in self.processes:
-            value = {"offset_ns": offset, "drift_ppb": fault.drift_ppb}
-            processes.tell(self.processes[node], "clock", value)
-
-    def _slow(self, nodes: tuple[str, ...], read_delay_ns: int, buffer_bytes: int | None) -> None:
-        for node in nodes:
-            self.readers[node] = (read_delay_ns, buffer_bytes)
-            if node in self.processes:
-                value = {"read_delay_ns": read_delay_ns, "buffer_bytes": buffer_bytes}
-                processes.tell(self.processes[node], "reader", value)
 
     # waiting
 
@@ -367,7 +230,7 @@ class _Run:
         """Sleep, telling every virtual second how far the run is."""
         while (now := time.time_ns()) < until_ns:
             self._tell_progress(now)
-            processes.wait(self.processes.values(), min(until_ns, now + _SECOND) - now)
+            processes.wait(self.stage.processes.values(), min(until_ns, now + _SECOND) - now)
 
     def _tell_progress(self, now: int) -> None:
         os.pwrite(self._progress, f"{(now - self.t0) / _SECOND:12.1f} s".encode(), 0)
@@ -376,17 +239,18 @@ class _Run:
         """Carry out the timeline; then wait until nothing moves any more. False: the limit came first."""
         limit = self.t0 + self.scenario.limit_ns
         last = max((one.at_ns for lines in self.schedule.values() for one in lines), default=0)
-        self._at(last, lambda: None)
-        while self._timeline:
-            at, _, action = heapq.heappop(self._timeline)
+        self.stage.until(last)
+        while (coming := self.stage.next()) is not None:
+            at, action = coming
             if at > limit:
                 self._sleep_until(limit)
                 return False
             self._sleep_until(at)
             action()
-        self._resume(tuple(node for node, process in self.processes.items() if process.paused))
+        for node in self.stage.processes:
+            self.stage.resume(node)
         if self.scenario.fault:
-            self._heal()
+            self.stage.mend()
             self.notes.send(NoteKind.MARK, text="heal")
         settle = max(self.scenario.settle_ns, self.spec.silence_ns(self.scenario.options))
         if self.spec.heartbeats or self.spec.beats(self.scenario.options):  # such a protocol is never silent
@@ -398,7 +262,7 @@ class _Run:
                 return False
             self._sleep_until(min(limit, time.time_ns() + settle // 4))
             if self._real_time and time.time_ns() >= since + settle:
-                processes.catch_up(self.processes.values())  # who got no processor is not quiet
+                processes.catch_up(self.stage.processes.values())  # who got no processor is not quiet
             frames = self._frames()
             if frames != seen:
                 seen, since = frames, time.time_ns()

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from captures.history import Event, History, ended_by
+from captures.history import Event, History
 from nodes.wire.note import NoteKind, Over, said
 
 Ints = npt.NDArray[np.int64]
@@ -160,7 +160,7 @@ class Facts:
                 self.end = "quiet" if rest == "quiet" or said(Over, event.values) == Over(quiet=1) else "limit"
         elif event.kind is NoteKind.FAULT:
             self.faults.append(event)
-            for node in ended_by(event):
+            for node in event.fault.stopped:
                 if node in current:
                     current[node].stopped = current[node].stopped or event
 

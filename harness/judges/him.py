@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -210,12 +209,11 @@ def _different(facts: Facts, one: Transmission, other: Transmission) -> Broken:
 
 @judge_of("HI-5", "accuracy: a node that is up and reachable is never disjoined")
 def accurate(facts: Facts) -> Finding:
-    troubled: dict[int, Event] = {}  # node -> its first fault; what befalls no node in particular befalls all
+    troubled: dict[int, Event] = {}  # node -> its first fault; a fault that names no node counts for every node
     everybody = facts.history.nodes
-    for fault in facts.faults:
-        named = tuple(int(number) for number in re.findall(r"\bn(\d+)\b", fault.text))
-        for node in fault.peers or named or everybody:
-            troubled.setdefault(node, fault)
+    for event in facts.faults:
+        for node in event.fault.nodes or everybody:
+            troubled.setdefault(node, event)
     first: dict[int, Event] = {}  # a view's number -> who had it first, and so proposed it
     for view in sorted((view for life in facts.lives for view in life.views), key=lambda view: view.time_ns):
         first.setdefault(view.seq, view)

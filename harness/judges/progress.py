@@ -60,5 +60,5 @@ def _mended_ns(facts: Facts) -> int:
         return 0
     if any(event.time_ns >= facts.heal.time_ns for event in facts.submitted):
         return facts.heal.time_ns
-    lasting = [fault.time_ns for fault in facts.faults if " towards " not in fault.text]  # not those of single PDUs
+    lasting = [event.time_ns for event in facts.faults if not event.fault.of_one_pdu]
     return max(lasting, default=0)

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from captures.history import Event
+from harness.scenario.faults import FAULTS
+from harness.scenario.faults.partition import Heal
 from nodes.wire.note import NoteKind
-
-# What begins, and the word with which it ends.
-_ENDS = {
-    "crash": "restart",
-    "leave": "restart",
-    "pause": "resume",
-    "partition": "heal",
-    "link down": "link up",
-    "impair": "impair ends",
-    "slow_reader": "reader",
-}
-_HEALED = ("partition", "link down")  # by MARK heal, too
 
 
 @dataclass(slots=True)
@@ -27,7 +16,8 @@ class Band:
     """One fault. `end_ns` None: it never ended; equal to the beginning: it took no time."""
 
     kind: str
-    text: str
+    about: str
+    text: str  # as the NOTE has it
     nodes: tuple[int, ...]
     begin_ns: int
     end_ns: int | None
@@ -43,42 +33,20 @@ def bands(events: Iterable[Event], nodes: tuple[int, ...]) -> list[Band]:
     found: list[Band] = []
     for event in events:
         if event.kind is NoteKind.MARK and event.text.startswith("heal"):
-            _close(found, event, list(_HEALED), None)
-        if event.kind is not NoteKind.FAULT:
-            continue
-        ended = [kind for kind, word in _ENDS.items() if _begins(event.text, word)]
-        if ended:
-            whole = event.text.removeprefix(_ENDS[ended[0]]).strip()
-            about = whole if ended[0] in ("link down", "impair") else None
-            _close(found, event, [*ended, *(["link down"] if event.text == "heal" else [])], about)
-            continue
-        kind = next((kind for kind in _ENDS if _begins(event.text, kind)), "")
-        on = event.peers or _named(event.text) or nodes
-        found.append(
-            Band(
-                kind or event.text.partition(" ")[0],
-                event.text,
-                on,
-                event.time_ns,
-                None if kind else event.time_ns,
-                event,
-            )
-        )
+            _close(found, event, Heal.ENDS)
+        elif event.kind is NoteKind.FAULT:
+            told = event.fault
+            if told.ends:
+                _close(found, event, told.ends, told.about)
+                continue
+            lasts = told.kind in FAULTS and FAULTS[told.kind].LASTS
+            end_ns = None if lasts else event.time_ns
+            found.append(Band(told.kind, told.about, event.text, told.nodes or nodes, event.time_ns, end_ns, event))
     return found
 
 
-def _begins(text: str, words: str) -> bool:
-    return text == words or text.startswith(words + " ")
-
-
-def _close(found: list[Band], event: Event, kinds: list[str], about: str | None) -> None:
+def _close(found: list[Band], event: Event, kinds: Collection[str], about: str = "") -> None:
     for band in found:
         same_nodes = not event.peers or set(band.nodes) & set(event.peers)
-        same_text = about is None or band.text.removeprefix(band.kind).strip() == about
-        if band.end_ns is None and band.kind in kinds and same_nodes and same_text:
+        if band.end_ns is None and band.kind in kinds and same_nodes and about in ("", band.about):
             band.end_ns = event.time_ns
-
-
-def _named(text: str) -> tuple[int, ...]:
-    """The nodes whose names stand in the text."""
-    return tuple(sorted({int(number) for number in re.findall(r"\bn(\d+)\b", text)}))

@@ -9,15 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from harness.scenario.codecs import AllOrNames, OneOrMore
-from harness.scenario.faults import AnyFault, Time
+from harness.scenario.codecs import AllOrNames
+from harness.scenario.faults import Fault
+from harness.scenario.faults.base import Names, Time
 from harness.scenario.problems import Path, Problem, did_you_mean
 from harness.scenario.schema import Problems, read_table, write_table
 from topologies.impairments import Impairment
 from topologies.kinds import Sizes, build
 from topologies.plan import Channel, Plan
-
-Names = Annotated[tuple[str, ...], OneOrMore()]
 
 Kind = Literal["one_channel", "lan", "star", "line", "ring", "tree", "mesh", "two_sites"]
 
@@ -264,7 +263,7 @@ class Scenario(Top):
     impair: tuple[Impair, ...] = ()
     clock: tuple[ClockStart, ...] = ()
     workload: AnyWorkload | None = None
-    fault: tuple[AnyFault, ...] = ()
+    fault: tuple[Fault, ...] = ()
     expect: tuple[Expect, ...] = ()
 
     def plan(self) -> Plan:

@@ -5,11 +5,11 @@ Each rule looks at the parts that could be read, so that one bad table does not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from harness.scenario.faults import AnyFault, Change, ClockChange, Forge, LinkState, Partition, PduFault
-from harness.scenario.forgeries import check_fields
+from harness.scenario.faults import Fault
+from harness.scenario.faults.course import Course
 from harness.scenario.model import (
     AnyWorkload,
     Bursts,
@@ -22,14 +22,11 @@ from harness.scenario.model import (
     Top,
     TopologyOptions,
 )
-from harness.scenario.pdus import check_match
 from harness.scenario.problems import Path, Problem, did_you_mean
 from harness.scenario.schema import Problems, keys_of, point_at
-from harness.scenario.timeline import order
+from harness.scenario.scope import Scope
 from harness.scenario.units import UNITS
 from nodes.machine import ProtocolSpec
-from topologies.impairments import Impairment, refusals
-from topologies.placement import placements
 from topologies.plan import Plan, PlanError
 
 EVERYWHERE = ("raw", "own")  # protocols that run on a one_channel and on IPv6
@@ -46,7 +43,7 @@ class Draft:
     impair: list[tuple[int, Impair]] = field(default_factory=list)
     clock: list[tuple[int, ClockStart]] = field(default_factory=list)
     workload: AnyWorkload | None = None
-    fault: list[tuple[int, AnyFault]] = field(default_factory=list)
+    fault: list[tuple[int, Fault]] = field(default_factory=list)
     expect: list[tuple[int, Expect]] = field(default_factory=list)
 
 
@@ -58,11 +55,18 @@ def check(draft: Draft) -> Problems:
     if draft.words:
         problems += _expectations(draft)
     if plan is not None:
-        problems += _impairments(draft, plan)
-        problems += _clocks(draft)
-        problems += _workload(draft)
-        problems += _faults(draft, plan)
-        problems += order(draft.fault, _nodes(draft))
+        scope = Scope(
+            draft.topology.names if draft.topology else (),
+            plan,
+            draft.spec.name if draft.spec else None,
+            draft.top.engine if draft.top else "virtual",
+        )
+        problems += _impairments(draft, scope)
+        problems += _clocks(draft, scope)
+        problems += _workload(draft, scope)
+        for number, fault in draft.fault:
+            problems += fault.check(scope, ("fault", number))
+        problems += Course(scope.nodes).problems(draft.fault)
     problems += _times(draft)
     return problems
 
@@ -93,40 +97,12 @@ def _fits(draft: Draft) -> Iterator[Problem]:
         yield Problem(("topology", "kind"), f'{reason}: take kind = "lan", for instance')
 
 
-def _nodes(draft: Draft) -> tuple[str, ...]:
-    return draft.topology.names if draft.topology else ()
-
-
-def _names(names: Iterable[str], nodes: Sequence[str], path: Path) -> Iterator[Problem]:
-    for name in names:
-        if name not in nodes:
-            reason = f"there is no node {name!r}: this scenario has n1 to n{len(nodes)}"
-            yield Problem(path, reason)
-
-
-def _on(words: Iterable[str], plan: Plan, path: Path) -> tuple[list[str], Problems]:
-    """The interfaces that are meant, and what is wrong with the words."""
-    found, problems = [], []
-    for word in words:
-        try:
-            found += [place.name for place in placements(plan, word)]
-        except PlanError as error:
-            problems.append(Problem(path, str(error)))
-    return found, problems
-
-
-def _refused(impairment: Impairment, draft: Draft, plan: Plan, path: Path) -> Iterator[Problem]:
-    engine = draft.top.engine if draft.top else "virtual"
-    for key, reason in refusals(impairment, engine, one_channel=plan.channel is not None):
-        yield Problem((*path, key), reason)
-
-
-def _impairments(draft: Draft, plan: Plan) -> Iterator[Problem]:
+def _impairments(draft: Draft, scope: Scope) -> Iterator[Problem]:
     taken: dict[str, int] = {}
     for number, impair in draft.impair:
-        places, problems = _on(impair.on, plan, ("impair", number, "on"))
+        places, problems = scope.places(impair.on, ("impair", number, "on"))
         yield from problems
-        yield from _refused(impair.impairment, draft, plan, ("impair", number))
+        yield from scope.refused(impair.impairment, ("impair", number))
         for name in places:
             if name in taken:
                 which = "this table" if taken[name] == number else f"[[impair]] {taken[name] + 1}"
@@ -135,28 +111,28 @@ def _impairments(draft: Draft, plan: Plan) -> Iterator[Problem]:
             taken[name] = number
 
 
-def _clocks(draft: Draft) -> Iterator[Problem]:
+def _clocks(draft: Draft, scope: Scope) -> Iterator[Problem]:
     taken: set[str] = set()
     for number, clock in draft.clock:
-        yield from _names(clock.node, _nodes(draft), ("clock", number, "node"))
+        yield from scope.strangers(clock.node, ("clock", number, "node"))
         for name in clock.node:
             if name in taken:
                 yield Problem(("clock", number, "node"), f"the clock of {name} is set twice")
             taken.add(name)
 
 
-def _workload(draft: Draft) -> Iterator[Problem]:
-    workload, nodes = draft.workload, _nodes(draft)
+def _workload(draft: Draft, scope: Scope) -> Iterator[Problem]:
+    workload, nodes = draft.workload, scope.nodes
     largest = draft.spec.max_payload if draft.spec else None
     if isinstance(workload, Script):
         for number, message in enumerate(workload.message):
             path: Path = ("workload", "message", number)
-            yield from _names((message.node,), nodes, (*path, "node"))
-            yield from _names(message.to, nodes, (*path, "to"))
+            yield from scope.strangers((message.node,), (*path, "node"))
+            yield from scope.strangers(message.to, (*path, "to"))
     elif isinstance(workload, Generated):
-        yield from _names(workload.senders or (), nodes, ("workload", "senders"))
+        yield from scope.strangers(workload.senders or (), ("workload", "senders"))
         choice, path = workload.destinations, ("workload", "destinations")
-        yield from _names(choice.nodes or (), nodes, (*path, "nodes"))
+        yield from scope.strangers(choice.nodes or (), (*path, "nodes"))
         available = len(nodes) - (choice.among == "others")
         if available < 1:
             yield Problem(path, "there are no others: this scenario has one node")
@@ -165,49 +141,6 @@ def _workload(draft: Draft) -> Iterator[Problem]:
         if workload.payload < 0 or (largest is not None and workload.payload > largest):
             name = draft.spec.name if draft.spec else ""
             yield Problem(("workload", "payload"), f"a payload of {name} has 0 to {largest} bytes")
-
-
-def _faults(draft: Draft, plan: Plan) -> Iterator[Problem]:
-    nodes = _nodes(draft)
-    for number, fault in draft.fault:
-        path: Path = ("fault", number)
-        if isinstance(fault, Partition):
-            for group in fault.groups or (fault.from_ or (), fault.to or ()):
-                yield from _names(group, nodes, (*path, "groups" if fault.groups else "from"))
-        elif isinstance(fault, LinkState):
-            known = {link.name for link in plan.links}
-            for name in fault.link:
-                if name not in known:
-                    yield Problem((*path, "link"), f"no link is called {name!r}{did_you_mean(name, known)}")
-        elif isinstance(fault, Change):
-            yield from _on(fault.on, plan, (*path, "on"))[1]
-            yield from _refused(fault.impairment, draft, plan, path)
-        elif isinstance(fault, PduFault):
-            yield from _names(fault.towards or (), nodes, (*path, "towards"))
-            if draft.spec is not None:
-                yield from check_match(fault.pdu, draft.spec.name, len(plan.hosts), (*path, "pdu"))
-        elif isinstance(fault, Forge):
-            yield from _forgery(fault, draft, plan, path)
-        elif hasattr(fault, "node"):
-            yield from _names(fault.node, nodes, (*path, "node"))
-        if isinstance(fault, ClockChange):
-            continue
-
-
-def _forgery(fault: Forge, draft: Draft, plan: Plan, path: Path) -> Iterator[Problem]:
-    nodes = _nodes(draft)
-    outsiders = plan.hosts[len(nodes) :]
-    if fault.from_ not in outsiders:
-        there = f"this scenario has {', '.join(outsiders)}" if outsiders else "say outsiders = 1 in [topology]"
-        yield Problem((*path, "from"), f"{fault.from_!r} is no outsider: {there}")
-    yield from _names(fault.to or (), nodes, (*path, "to"))
-    if draft.spec is not None:
-        if fault.pdu is not None:
-            yield from check_fields(fault.pdu, draft.spec.name, (), (*path, "pdu"))
-        if fault.heard is not None:
-            yield from check_match(fault.heard, draft.spec.name, len(plan.hosts), (*path, "heard"))
-            if fault.set_ is not None:
-                yield from check_fields(fault.set_, draft.spec.name, fault.heard.types, (*path, "set"))
 
 
 def _expectations(draft: Draft) -> Iterator[Problem]:
@@ -248,6 +181,6 @@ def _times(draft: Draft) -> Iterator[Problem]:
         reason = f"the workload ends at {write(last_ns(draft.workload))}, too late to settle before the limit"
         yield Problem(("workload",), f"{reason} of {write(limit)}")
     for number, fault in draft.fault:
-        end = fault.last_ns if isinstance(fault, Forge) else fault.at_ns + (getattr(fault, "for_ns", None) or 0)
-        if end >= limit:
-            yield Problem(("fault", number, "at"), f"this ends at {write(end)}, after the limit of {write(limit)}")
+        if fault.last_ns >= limit:
+            reason = f"this ends at {write(fault.last_ns)}, after the limit of {write(limit)}"
+            yield Problem(("fault", number, "at"), reason)

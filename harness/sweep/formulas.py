@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.scenario import Scenario
-from harness.scenario.faults import Crash, Leave
+from harness.scenario.faults.crash import Crash
+from harness.scenario.faults.leave import Leave
 from harness.scenario.model import Bursts, Destinations, Generated, Steady
 from harness.sweep.statistics import Z
 from nodes.cmd import evaluation as cmd

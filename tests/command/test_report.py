@@ -155,7 +155,7 @@ def test_faults_are_bands_from_their_beginning_to_their_end() -> None:
     assert shown == [
         ("crash", (1,), 3, True),
         ("leave", (2,), 3, True),
-        ("link down", (3,), 20, True),
+        ("link", (3,), 20, True),
         ("partition", (1, 2), 6, True),
         ("drop", (2,), 7, False),
         ("impair", (1,), 10, True),

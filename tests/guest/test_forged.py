@@ -17,7 +17,7 @@ from harness import rundir
 from harness.engines.outcome import EngineOptions
 from harness.runs import carry_out
 from harness.scenario import Scenario, dump, load, loads
-from harness.scenario.faults import Forge
+from harness.scenario.faults.forge import Forge
 from harness.scenario.find import SHIPPED
 from harness.summary import summary
 from harness.verdict import Result, judge_run

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness.agent.forger import forgeries
-from harness.scenario.faults import Forge
+from harness.scenario.faults.forge import Forge
 from harness.scenario.forgeries import Fields, changed, made, sized
 from harness.scenario.pdus import PduMatch
 from nodes.wire import WireError, decode_untrusted, encode
@@ -54,7 +54,7 @@ def test_an_outsider_has_its_own_faults_and_sends_nothing_that_it_has_not_heard(
         Forge(from_="n4", heard=PduMatch(("DATA",)), set_=fields(seq=7)),
     ]
     raw, heard = forgeries(faults, "n4", 100)
-    assert (raw.times, raw.datagram("him"), raw.what) == ([105, 108], b"\x01\0", "forge from n4 raw")
+    assert (raw.times, raw.datagram("him"), raw.about) == ([105, 108], b"\x01\0", "from n4 raw")
     assert heard.datagram("him") is None
     heard.heard = made(fields(type="DATA", src=2), "him")
     assert heard.datagram("him") == encode(made(fields(type="DATA", src=2, seq=7), "him"))

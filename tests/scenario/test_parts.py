@@ -7,7 +7,7 @@ import tomllib
 
 from harness.scenario import Scenario, loads
 from harness.scenario.document import parse
-from harness.scenario.faults import Partition
+from harness.scenario.faults.partition import Partition
 from harness.scenario.pdus import PduMatch
 from nodes.wire.raw import RawData
 from nodes.wire.st import NEED, RETX, StData

@@ -1,0 +1,136 @@
+"""What faults act on, in the guest: the nodes' processes, the network's controls, and the timeline."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Collection, Sequence
+
+from harness.agent import processes
+from harness.agent.notes import HarnessNotes
+from harness.agent.traffic import Traffic
+from harness.scenario import Scenario
+from nodes.clock import Clock
+from nodes.wire.fault import FaultNote
+from topologies.impairments import Impairment
+
+RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
+
+
+class Stage:
+    """The emulated network and the processes on it (harness/scenario/faults/stage.py says what is asked of it)."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        traffic: Traffic,
+        notes: HarnessNotes,
+        t0_ns: int,
+        start: Callable[[str], processes.Process],
+    ) -> None:
+        self._scenario = scenario
+        self._traffic = traffic
+        self._notes = notes
+        self._t0_ns = t0_ns
+        self._start = start
+        self._cut: set[str] = set()  # links that are down
+        self._timeline: list[tuple[int, int, Callable[[], None]]] = []
+        self._order = 0
+        self._begun_ns = 0  # when the fault that is happening began
+        self.processes: dict[str, processes.Process] = {}
+        self.clocks = {node: Clock() for node in scenario.nodes}
+        self.readers: dict[str, tuple[int, int | None]] = {}  # slow readers: delay, buffer
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return self._scenario.nodes
+
+    # the timeline
+
+    def at(self, time_ns: int, action: Callable[[], None]) -> None:
+        def happen() -> None:
+            self._begun_ns = time.time_ns() - self._t0_ns
+            action()
+
+        self._enter(time_ns, happen)
+
+    def after(self, delay_ns: int, action: Callable[[], None]) -> None:
+        self._enter(self._begun_ns + delay_ns, action)
+
+    def until(self, time_ns: int) -> None:
+        """The run goes on up to this time at least."""
+        self._enter(time_ns, lambda: None)
+
+    def _enter(self, time_ns: int, action: Callable[[], None]) -> None:
+        self._order += 1
+        heapq.heappush(self._timeline, (self._t0_ns + time_ns, self._order, action))
+
+    def next(self) -> tuple[int, Callable[[], None]] | None:
+        """What comes next, with its true time; None: nothing more."""
+        if not self._timeline:
+            return None
+        at, _, action = heapq.heappop(self._timeline)
+        return at, action
+
+    def say(self, note: FaultNote) -> None:
+        self._notes.fault(note)
+
+    # processes
+
+    def kill(self, node: str) -> None:
+        processes.kill(self.processes.pop(node))
+
+    def dismiss(self, node: str) -> None:
+        processes.stop(self.processes.pop(node), "leave")
+
+    def start(self, node: str) -> None:
+        self.processes[node] = self._start(node)
+
+    def pause(self, node: str) -> None:
+        if node in self.processes:
+            processes.pause(self.processes[node])
+
+    def resume(self, node: str) -> None:
+        if node in self.processes and self.processes[node].paused:
+            processes.resume(self.processes[node])
+
+    # the network
+
+    def sever(self, pairs: Collection[tuple[str, str]]) -> None:
+        self._traffic.partition(pairs)
+
+    def link(self, names: Sequence[str], up: bool) -> None:
+        for name in names:
+            if up == (name in self._cut):
+                self._traffic.link(name, up)
+                self._cut ^= {name}
+
+    def mend(self) -> None:
+        self.sever(())
+        self.link(sorted(self._cut), True)
+
+    def impair(self, on: Sequence[str], impairment: Impairment) -> Callable[[], None]:
+        before = self._traffic.impair(on, impairment)
+        return lambda: self._traffic.restore(before)
+
+    # inside of nodes
+
+    def set_clock(self, node: str, offset_ns: int | None, step_ns: int | None, drift_ppb: int | None) -> None:
+        clock, now = self.clocks[node], time.time_ns()
+        if step_ns is not None:
+            offset_ns = clock.local(now) - now + step_ns
+        # Ours is changed for a later restart of the node; the node's own copy is told.
+        clock.change(now, offset_ns, drift_ppb)
+        self._tell(node, "clock", {"offset_ns": offset_ns, "drift_ppb": drift_ppb})
+
+    def read_slowly(self, node: str, read_delay_ns: int, buffer_bytes: int | None) -> None:
+        self.readers[node] = (read_delay_ns, buffer_bytes)
+        self._tell(node, "reader", {"read_delay_ns": read_delay_ns, "buffer_bytes": buffer_bytes})
+
+    def read_normally(self, node: str) -> None:
+        normal = self._scenario.node
+        self.read_slowly(node, normal.read_delay_ns, normal.receive_buffer_bytes or RECEIVE_BUFFER_BYTES)
+
+    def _tell(self, node: str, word: str, value: dict[str, int | None]) -> None:
+        if node in self.processes:
+            processes.tell(self.processes[node], word, value)

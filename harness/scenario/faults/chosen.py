@@ -1,0 +1,80 @@
+"""Faults of chosen PDUs: "the 2nd RST_PAK of n3 on its way to n1 is lost". The injector carries them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from harness.scenario.codecs import Number
+from harness.scenario.faults.base import Fault, Names, Time, fault
+from harness.scenario.faults.stage import Stage
+from harness.scenario.pdus import PduCodec, PduMatch, check_match
+from harness.scenario.problems import Path, Problem
+from harness.scenario.scope import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PduFault(Fault):
+    """Chosen PDUs on the way to some nodes. Of those that match, for each receiver: take a `share` by chance, pass over
+    the first `skip` of these, then take `count`."""
+
+    pdu: Annotated[PduMatch, PduCodec()]
+    towards: Names | None = None  # all nodes
+    count: Annotated[int | None, Number(1, "all")] = 1
+    skip: int = 0
+    share: Annotated[float, "share"] = 1.0
+    for_ns: Time | None = None
+
+    def __post_init__(self) -> None:
+        if self.skip < 0:
+            raise ValueError("skip cannot be below 0")
+        if not 0 < self.share <= 1:
+            raise ValueError("share is more than 0% and at most 100%")
+
+    def check(self, scope: Scope, path: Path) -> Iterator[Problem]:
+        yield from scope.strangers(self.towards or (), (*path, "towards"))
+        if scope.protocol is not None:
+            yield from check_match(self.pdu, scope.protocol, len(scope.plan.hosts), (*path, "pdu"))
+
+    def enter(self, stage: Stage) -> None:
+        """Nothing: it was told to the injector, which watches for its PDUs, and the run does not wait for them."""
+
+    def copies_ns(self) -> tuple[int, ...]:
+        """What becomes of a PDU that is taken: how late each of its copies goes on."""
+        raise NotImplementedError
+
+
+@fault
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop(PduFault):
+    """They are lost."""
+
+    KIND: ClassVar[str] = "drop"
+
+    def copies_ns(self) -> tuple[int, ...]:
+        return ()
+
+
+@fault
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delay(PduFault):
+    """They come later."""
+
+    KIND: ClassVar[str] = "delay"
+    by_ns: Time
+
+    def copies_ns(self) -> tuple[int, ...]:
+        return (self.by_ns,)
+
+
+@fault
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duplicate(PduFault):
+    """They come once more, `by` later."""
+
+    KIND: ClassVar[str] = "duplicate"
+    by_ns: Time = 0
+
+    def copies_ns(self) -> tuple[int, ...]:
+        return (0, self.by_ns)

@@ -1,0 +1,52 @@
+"""Links that go down and come up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from harness.scenario.faults.base import Fault, Names, Time, fault
+from harness.scenario.faults.course import Course
+from harness.scenario.faults.stage import Stage
+from harness.scenario.problems import Path, Problem, did_you_mean
+from harness.scenario.scope import Scope
+
+
+@fault
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkState(Fault):
+    """A link goes down, or comes up."""
+
+    KIND: ClassVar[str] = "link"
+    LASTS: ClassVar[bool] = True
+    link: Names
+    state: Literal["down", "up"] = "down"
+    for_ns: Time | None = None
+
+    def __post_init__(self) -> None:
+        if self.state == "up" and self.for_ns is not None:
+            raise ValueError("only a link that goes down comes back by itself")
+
+    def check(self, scope: Scope, path: Path) -> Iterator[Problem]:
+        known = {link.name for link in scope.plan.links}
+        for name in self.link:
+            if name not in known:
+                yield Problem((*path, "link"), f"no link is called {name!r}{did_you_mean(name, known)}")
+
+    def follow(self, course: Course) -> Iterator[tuple[str, str]]:
+        for link in self.link:
+            if (self.state == "down") == (link in course.down):
+                yield "link", f"{link} is {self.state} already"
+            if self.state == "down":
+                course.down[link] = self.until_ns
+            else:
+                course.down.pop(link, None)
+
+    def begin(self, stage: Stage) -> None:
+        about, up = " ".join(self.link), self.state == "up"
+        stage.say(self.ends(about=about) if up else self.begins(about=about))
+        stage.link(self.link, up)
+
+    def end(self, stage: Stage) -> None:
+        replace(self, state="up", for_ns=None).begin(stage)

@@ -1,0 +1,43 @@
+"""Slow readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from harness.scenario.faults.base import OfNodes, Time, fault
+from harness.scenario.faults.course import Course
+from harness.scenario.faults.stage import Stage
+
+
+@fault
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowReader(OfNodes):
+    """A node reads one frame per `read_delay` from a receive buffer of so many bytes; the kernel drops the rest."""
+
+    KIND: ClassVar[str] = "slow_reader"
+    LASTS: ClassVar[bool] = True
+    read_delay_ns: Time = 0
+    buffer_bytes: Annotated[int, "bytes"] | None = None
+    for_ns: Time | None = None
+
+    def __post_init__(self) -> None:
+        if self.read_delay_ns == 0 and self.buffer_bytes is None:
+            raise ValueError("a slow reader needs a read_delay or a buffer")
+        if self.buffer_bytes is not None and not 2304 <= self.buffer_bytes < 2**30:
+            raise ValueError("a receive buffer has at least 2304 bytes (Linux gives no less) and less than 2^30")
+
+    def befall(self, course: Course, node: str) -> Iterator[str]:
+        if node in course.gone:
+            yield f"{node} does not run: it {course.gone[node]}"
+
+    def begin(self, stage: Stage) -> None:
+        stage.say(self.begins(self.node))
+        for node in self.node:
+            stage.read_slowly(node, self.read_delay_ns, self.buffer_bytes)
+
+    def end(self, stage: Stage) -> None:
+        stage.say(self.ends(self.node))
+        for node in self.node:
+            stage.read_normally(node)

@@ -1,0 +1,76 @@
+"""What faults act on: processes of nodes, links, impairments, clocks. Whoever carries out a scenario has one.
+
+The agent's is the emulated network with its processes (`harness/agent/stage.py`). Nothing here knows which it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol
+
+from nodes.wire.fault import FaultNote
+from topologies.impairments import Impairment
+
+
+class Stage(Protocol):
+    """The controls. What is asked for a node that does not run (crashed by another fault) does nothing."""
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """n1 to nN."""
+
+    # the timeline
+
+    def at(self, time_ns: int, action: Callable[[], None]) -> None:
+        """Do something at this time from the start of the run; at equal times in the order of asking."""
+
+    def after(self, delay_ns: int, action: Callable[[], None]) -> None:
+        """Do something so long after the beginning of the fault that is happening."""
+
+    def until(self, time_ns: int) -> None:
+        """The run goes on up to this time at least."""
+
+    def say(self, note: FaultNote) -> None:
+        """Send a FAULT NOTE."""
+
+    # processes
+
+    def kill(self, node: str) -> None:
+        """It gets no chance to do anything."""
+
+    def dismiss(self, node: str) -> None:
+        """It is asked to end, with a farewell."""
+
+    def start(self, node: str) -> None:
+        """With its next incarnation."""
+
+    def pause(self, node: str) -> None:
+        """It does nothing; what comes for it waits."""
+
+    def resume(self, node: str) -> None:
+        """It goes on."""
+
+    # the network
+
+    def sever(self, pairs: Collection[tuple[str, str]]) -> None:
+        """From now on nothing gets through from the first to the second of these pairs; between all others it does."""
+
+    def link(self, names: Sequence[str], up: bool) -> None:
+        """Plug links in, or pull them out; nothing for those that are so already."""
+
+    def mend(self) -> None:
+        """Nothing is severed, and all links are up."""
+
+    def impair(self, on: Sequence[str], impairment: Impairment) -> Callable[[], None]:
+        """Put an impairment in the place of what is there; what undoes that."""
+
+    # inside of nodes
+
+    def set_clock(self, node: str, offset_ns: int | None, step_ns: int | None, drift_ppb: int | None) -> None:
+        """Set the local clock to an offset against true time, or move it by a step; let it drift from now on."""
+
+    def read_slowly(self, node: str, read_delay_ns: int, buffer_bytes: int | None) -> None:
+        """It reads one frame per so much time, from a receive buffer of this size (None: of the size that it has)."""
+
+    def read_normally(self, node: str) -> None:
+        """As the scenario's [node] says."""
