@@ -32,19 +32,19 @@ class Fault:
     at_ns: Time = 0
 
     @property
-    def for_ns(self) -> int | None:
-        """After which time it ends by itself; a field of those that do."""
-        return None
+    def length_ns(self) -> int | None:
+        """After which time it ends by itself: the key `for` of those that have it."""
+        return getattr(self, "for_ns", None)
 
     @property
     def until_ns(self) -> int | None:
         """When it ends by itself."""
-        return None if self.for_ns is None else self.at_ns + self.for_ns
+        return None if self.length_ns is None else self.at_ns + self.length_ns
 
     @property
     def last_ns(self) -> int:
         """When the last of it happens."""
-        return self.at_ns + (self.for_ns or 0)
+        return self.until_ns or self.at_ns
 
     def check(self, scope: Scope, path: Path) -> Iterator[Problem]:
         """What does not fit the rest of the scenario."""
@@ -61,8 +61,8 @@ class Fault:
     def happen(self, stage: Stage) -> None:
         """It begins now, and ends by itself if it is to."""
         self.begin(stage)
-        if self.for_ns is not None:
-            stage.after(self.for_ns, lambda: self.end(stage))
+        if self.length_ns is not None:
+            stage.after(self.length_ns, lambda: self.end(stage))
 
     def begin(self, stage: Stage) -> None:
         """Do it, and say so."""

@@ -1,0 +1,181 @@
+"""Faults: what each kind does to the stage and which words it says, how these are read back, and how to add a kind."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.scenario import loads
+from nodes.wire.fault import FaultNote, read_fault
+from tests.helpers.stage import WrittenDown
+
+ROOT = Path(__file__).parents[2]
+LAN = """
+name = "a"
+protocol = "raw"
+[topology]
+kind = "lan"
+nodes = 3
+outsiders = 1
+"""
+
+
+def happens(tables: str) -> list[str]:
+    """What becomes of [[fault]] tables, one line each."""
+    text = LAN + "".join(f"[[fault]]\n{table}\n" for table in tables.split("---"))
+    return WrittenDown().all(loads(text).fault)
+
+
+# What FAULT NOTEs say is in all captures that there are: these words do not change.
+DEEDS = [
+    (
+        'at = "1ms"\nkind = "crash"\nnode = ["n1", "n2"]\n---at = "2ms"\nkind = "restart"\nnode = "n2"',
+        ["1 'crash' 1", "1 kill n1", "1 'crash' 2", "1 kill n2", "2 'restart' 2", "2 start n2"],
+    ),
+    ('kind = "leave"\nnode = "n3"', ["0 'leave' 3", "0 dismiss n3"]),
+    (
+        'kind = "pause"\nnode = ["n1", "n3"]\nfor = "5ms"',
+        ["0 'pause' 1 3", "0 pause n1", "0 pause n3", "5 'resume' 1 3", "5 resume n1", "5 resume n3"],
+    ),
+    ('kind = "pause"\nnode = "n1"\n---at = "1ms"\nkind = "resume"\nnode = "n1"', ["0 'pause' 1", "0 pause n1"]),
+    (
+        'kind = "partition"\ngroups = [["n1"]]\nfor = "3ms"',
+        [
+            "0 'partition n1>n2 n1>n3 n2>n1 n3>n1'",
+            "0 sever n1>n2 n1>n3 n2>n1 n3>n1",
+            "3 'heal partition'",
+            "3 sever",
+        ],
+    ),
+    (
+        'kind = "partition"\nfrom = "n1"\nto = "n2"\n---at = "4ms"\nkind = "heal"',
+        ["0 'partition n1>n2'", "0 sever n1>n2", "4 'heal'", "4 mend"],
+    ),
+    (
+        'kind = "link"\nlink = ["n1-s1", "n2-s1"]\nfor = "2ms"',
+        [
+            "0 'link down n1-s1 n2-s1'",
+            "0 link n1-s1 n2-s1 down",
+            "2 'link up n1-s1 n2-s1'",
+            "2 link n1-s1 n2-s1 up",
+        ],
+    ),
+    (
+        'kind = "impair"\non = "n1-s1"\nloss = "50%"\nfor = "2ms"',
+        ["0 impair n1-s1 50%", "0 'impair n1-s1'", "2 'impair ends n1-s1'", "2 restore"],
+    ),
+    ('kind = "clock"\nnode = "n2"\nstep = "-3ms"', ["0 'clock' 2", "0 clock n2 None -3000000 None"]),
+    (
+        'kind = "slow_reader"\nnode = "n2"\nread_delay = "1ms"\nfor = "9ms"',
+        ["0 'slow_reader' 2", "0 slow n2 1000000 None", "9 'reader' 2", "9 normal n2"],
+    ),
+    ('kind = "drop"\npdu = {}', []),
+    ('at = "1ms"\nkind = "forge"\nfrom = "n4"\nraw = "00"\ncount = 3\nevery = "2ms"', ["5 goes on"]),
+]
+
+
+@pytest.mark.parametrize(("tables", "lines"), DEEDS, ids=[tables.split('kind = "')[1][:7] for tables, _ in DEEDS])
+def test_what_a_fault_does_and_says(tables: str, lines: list[str]) -> None:
+    assert happens(tables)[: len(lines)] == lines
+    assert bool(lines) == bool(happens(tables))
+
+
+@pytest.mark.parametrize(
+    ("text", "peers", "note"),
+    [
+        ("crash", (3,), FaultNote("crash", (3,))),
+        ("restart", (3,), FaultNote("restart", (3,), ends=("crash", "leave"))),
+        ("pause", (1, 2), FaultNote("pause", (1, 2))),
+        ("resume", (1, 2), FaultNote("resume", (1, 2), ends=("pause",))),
+        ("partition n1>n2 n2>n1", (), FaultNote("partition", about="n1>n2 n2>n1")),
+        ("heal partition", (), FaultNote("partition", ends=("partition",))),
+        ("heal", (), FaultNote("heal", ends=("partition", "link"))),
+        ("link down n1-s1 n3-s1", (), FaultNote("link", about="n1-s1 n3-s1")),
+        ("link up n1-s1", (), FaultNote("link", about="n1-s1", ends=("link",))),
+        ("impair receivers", (), FaultNote("impair", about="receivers")),
+        ("impair ends receivers", (), FaultNote("impair", about="receivers", ends=("impair",))),
+        ("slow_reader", (2,), FaultNote("slow_reader", (2,))),
+        ("reader", (2,), FaultNote("slow_reader", (2,), ends=("slow_reader",))),
+        ("drop DATA from n1 towards n2", (2,), FaultNote("drop", (2,), "DATA from n1 towards n2")),
+        ("never heard of", (), FaultNote("never", about="heard of")),
+        ("blink ends", (2,), FaultNote("blink", (2,), ends=("blink",))),
+    ],
+)
+def test_the_words_of_a_note_are_read_back(text: str, peers: tuple[int, ...], note: FaultNote) -> None:
+    assert read_fault(text, peers) == note
+    assert note.text == text
+
+
+def test_whom_a_fault_concerns() -> None:
+    assert read_fault("link down n12-s1 n3-s1").nodes == (3, 12)
+    assert read_fault("crash", (2,)).nodes == read_fault("crash", (2,)).stopped == read_fault("crash", (2,)).killed
+    assert (read_fault("leave", (2,)).stopped, read_fault("leave", (2,)).killed) == ((2,), ())
+    assert read_fault("heal").nodes == read_fault("heal").stopped == ()
+    assert read_fault("drop towards n2", (2,)).of_one_pdu and not read_fault("forge from n4 raw", (4,)).of_one_pdu
+
+
+BLINK = '''
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.scenario.faults.base import OfNodes, Time, fault
+from harness.scenario.faults.stage import Stage
+
+
+@fault
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blink(OfNodes):
+    """The process of each node stops again and again."""
+
+    KIND: ClassVar[str] = "blink"
+    LASTS: ClassVar[bool] = True
+    for_ns: Time
+    times: int = 2
+
+    def begin(self, stage: Stage) -> None:
+        stage.say(self.begins(self.node))
+        for node in self.node:
+            for turn in range(self.times):
+                stage.after(2 * turn * self.for_ns, lambda node=node: stage.pause(node))
+                stage.after((2 * turn + 1) * self.for_ns, lambda node=node: stage.resume(node))
+
+    def end(self, stage: Stage) -> None:
+        stage.say(self.ends(self.node))
+'''
+ASK = """
+from captures.history import Event
+from harness.commands.keys import keys
+from harness.report.faults import bands
+from harness.scenario import dump, loads
+from nodes.wire.note import NoteKind
+from tests.helpers.stage import WrittenDown
+
+scenario = loads(open("blink.toml").read())
+assert loads(dump(scenario)) == scenario and dump(scenario).count("times = 2") == 1
+print([name for name, _ in keys() if " blink " in name])
+stage = WrittenDown()
+print(stage.all(scenario.fault))
+events = [Event(at, 0, NoteKind.FAULT, peers=note.peers, text=note.text) for at, note in enumerate(stage.said)]
+print([(band.kind, band.nodes, band.begin_ns, band.end_ns) for band in bands(events, (1, 2, 3))])
+"""
+
+
+def test_a_new_kind_of_fault_is_one_file(tmp_path: Path) -> None:
+    """Scenarios, lists, the stage and the report know it when its file is there."""
+    for package in ("harness", "nodes", "topologies", "captures", "tests"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "*.pcap"))
+    (tmp_path / "harness/scenario/faults/blink.py").write_text(BLINK)
+    (tmp_path / "blink.toml").write_text(LAN + '[[fault]]\nkind = "blink"\nnode = "n2"\nfor = "5ms"\n')
+    asked = subprocess.run([sys.executable, "-c", ASK], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert asked.stdout.splitlines() == [
+        "['[[fault]] blink at', '[[fault]] blink node', '[[fault]] blink for', '[[fault]] blink times']",
+        str(["0 'blink' 2", "0 pause n2", "5 resume n2", "5 'blink ends' 2", "10 pause n2", "15 resume n2"]),
+        "[('blink', (2,), 0, 1)]",
+    ], asked.stderr
+    (tmp_path / "harness/scenario/faults/blink.py").unlink()
+    asked = subprocess.run([sys.executable, "-c", ASK], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert "no fault is called 'blink'" in asked.stderr
