@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from nodes.wire.fault import FaultNote, read_fault
@@ -73,7 +72,6 @@ class History:
     events: tuple[Event, ...]
     holes: tuple[str, ...] = ()  # why the evidence is incomplete: then no judge may say pass
     transmissions: tuple[Transmission, ...] = ()
-    settings: Mapping[str, int | float | str] = field(default_factory=dict)  # the protocol's options, from the scenario
     segments: tuple[Segment, ...] = ()  # of a protocol over TCP, in the order of time
     protocol: str = ""  # its name
     options: Any = None  # and its options, of the protocol's own type

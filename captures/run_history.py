@@ -48,15 +48,14 @@ def load_history(
     *,
     nodes: Sequence[int] | None = None,
     counters: Mapping[str, Recorded] | None = None,
-    settings: Mapping[str, int | float | str] | None = None,
     segments: bool = False,
     protocol: str = "",
     options: Any = None,
 ) -> History:
     """What the captures in a directory say. Without `nodes` they are those that have a capture n<number>.pcap.
 
-    `counters` says what the recorder counted; `settings` are the protocol's options that judges must know; TCP segments
-    are looked for if `segments` says so, for a protocol whose PDUs are streams and no frames.
+    `counters` says what the recorder counted; `options` are the protocol's; TCP segments are looked for if `segments`
+    says so, for a protocol whose PDUs are streams and no frames.
     """
     files = capture_files(directory)
     if nodes is None:
@@ -95,7 +94,6 @@ def load_history(
         ordered,
         tuple(map(str, holes)),
         tuple(transmissions),
-        dict(settings or {}),
         tuple(streams),
         protocol,
         options,

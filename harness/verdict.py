@@ -100,7 +100,6 @@ def judge_captures(run: Run) -> Result:
         run.where.captures,
         nodes=range(1, scenario.topology.nodes + 1),
         counters={} if run.manifest is None else run.manifest.findings.captures,
-        settings=settings_of(scenario.options),
         segments=protocol(scenario.protocol).transport == "tcp",
         protocol=scenario.protocol,
         options=scenario.options,
@@ -120,12 +119,6 @@ def judge_captures(run: Run) -> Result:
         if expect.metric is not None
     ]
     return Result(run, history, tuple(properties), tuple(metrics))
-
-
-def settings_of(options: Any) -> dict[str, int | float | str]:
-    """The protocol's options that are plain values, by their field names."""
-    found = {one.name: getattr(options, one.name) for one in dataclasses.fields(options)}
-    return {name: value for name, value in found.items() if isinstance(value, int | float | str)}
 
 
 # verdict.json. No path, no time of this machine: equal captures give equal bytes.

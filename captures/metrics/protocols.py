@@ -1,7 +1,4 @@
-"""What the papers measure of their own protocols: tags and waits (002, 004), rounds and false successes (003).
-
-What the values of a NOTE mean depends on the protocol; which one ran is known by its options.
-"""
+"""What the papers measure of their own protocols: tags and waits (002, 004), rounds and false successes (003)."""
 
 from __future__ import annotations
 
@@ -11,8 +8,10 @@ from captures.history import Event, History, Transmission
 from captures.metrics.latency import since_sending_ms
 from captures.metrics.registry import count, mean, metric, of_kind, once, quantiles, ratio, sent_frames
 from nodes.cmd import notes as cmd_notes
+from nodes.cmd.options import CmdOptions
 from nodes.delta import evaluation as delta
 from nodes.delta import notes as delta_notes
+from nodes.delta.options import DeltaOptions
 from nodes.him import notes as him_notes
 from nodes.wire.note import NoteKind, said
 
@@ -79,7 +78,7 @@ def _settled_tag_bytes(history: History) -> float | None:
 
 
 def _delta_deliveries(history: History) -> list[Event]:
-    if "delta_ns" not in history.settings:
+    if not isinstance(history.options, DeltaOptions):
         return []
     return [
         event
@@ -104,9 +103,9 @@ def _log(history: History) -> Iterator[delta.Sending | delta.Delivery]:
 
 @once
 def _steady(history: History) -> list[delta.Measured]:
-    if "delta_ns" not in history.settings:
+    if not isinstance(history.options, DeltaOptions):
         return []
-    limit_ns = int(history.settings["delta_ns"]) + int(history.settings.get("epsilon_ns", 0))
+    limit_ns = history.options.limit_ns
     return delta.steady(delta.measure(_log(history), history.nodes, limit_ns), limit_ns)
 
 
@@ -116,8 +115,7 @@ def _of_fig_4(name: str, meaning: str, value: Callable[[delta.Point], float]) ->
         found = _steady(history)
         if not found:
             return None
-        settings = history.settings
-        return value(delta.point(found, int(settings.get("max_cb", 0)), int(settings["delta_ns"])))
+        return value(delta.point(found, history.options.max_cb, history.options.delta_ns))
 
 
 _of_fig_4("cb_full_share", "rate_MAX: messages that came with MAX_CB entries for their receiver", lambda p: p.rate_max)
@@ -147,7 +145,7 @@ def _late(history: History) -> float | None:
 
 
 def _queue_waits_ms(history: History) -> list[float]:
-    if "queue_limit" not in history.settings:
+    if not isinstance(history.options, CmdOptions):
         return []
     told = (said(cmd_notes.Delivered, event.values) for event in of_kind(history, NoteKind.DELIVERED))
     return [one.waited_ns / _MS for one in told if one]

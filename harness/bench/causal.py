@@ -20,7 +20,9 @@ from harness.judges.causality import causal_past, latest_before
 from harness.judges.facts import Facts
 from nodes.cmd.evaluation import matrix_bytes
 from nodes.cmd.notes import Sent as CmdSent
+from nodes.cmd.options import CmdOptions
 from nodes.delta.notes import Sent as DeltaSent
+from nodes.delta.options import DeltaOptions
 from nodes.wire.note import NoteKind, said
 
 _NODES = 10
@@ -135,13 +137,13 @@ def scheme(name: str, run: Emulated) -> Scheme:
 
 def tag_sizes(run: Emulated) -> list[int]:
     """Bytes of tag per message, as its sender notes it: entries behind TS (delta), records behind the number (cmd)."""
-    protocol, settings = run.result.scenario.protocol, run.history.settings
+    options = run.history.options
     n = len(run.history.nodes)
     sent = run.events(NoteKind.SENT)
-    if protocol == "delta":
+    if isinstance(options, DeltaOptions):
         return [n + 10 * one.entries for event in sent if (one := said(DeltaSent, event.values))]
-    if protocol == "cmd":
-        matrix = settings["scheme"] == "matrix"
+    if isinstance(options, CmdOptions):
+        matrix = options.scheme == "matrix"
         told = (said(CmdSent, event.values) for event in sent)
         return [matrix_bytes(n) if matrix else 4 * n + 8 * one.records for one in told if one]
     return []

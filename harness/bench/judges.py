@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from captures.history import Event, History
 from harness.judges import judge
+from nodes.delta.options import DeltaOptions
 from nodes.wire.note import NoteKind
 
 # One group per kind of protocol, as their packages export them.
@@ -49,7 +50,7 @@ def orderly_history(deliveries: int, nodes: int = 10, share: float = 0.5) -> His
     width = max(1, round(share * nodes))
     events = list(_orderly(deliveries // width, everybody, width))
     events.append(Event(events[-1].time_ns + 1, 0, NoteKind.MARK, text="end quiet", capture="harness.pcap", frame=1))
-    return History(everybody, tuple(events), settings={"delta_ns": 10**12, "epsilon_ns": 0, "max_cb": 4})
+    return History(everybody, tuple(events), options=DeltaOptions(delta_ns=10**12))
 
 
 def _orderly(messages: int, everybody: tuple[int, ...], width: int) -> Iterator[Event]:

@@ -14,6 +14,7 @@ import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 from captures.history import Event, History
 from harness.judges.facts import Facts, describe
@@ -67,6 +68,7 @@ class Undecided:
 
 Finding = Holds | Broken | Undecided
 Decide = Callable[[Facts], Finding]
+Chosen = TypeVar("Chosen", bound=Decide)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +83,10 @@ class Judge:
 _judges: dict[str, Judge] = {}
 
 
-def judge_of(name: str, meaning: str) -> Callable[[Decide], Decide]:
+def judge_of(name: str, meaning: str) -> Callable[[Chosen], Chosen]:
     """Register a function as the judge of the property `name`, which one line explains."""
 
-    def register(decide: Decide) -> Decide:
+    def register(decide: Chosen) -> Chosen:
         if name in _judges:
             raise ValueError(f"{name} has a judge already")
         _judges[name] = Judge(name, meaning, decide)

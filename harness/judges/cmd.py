@@ -13,6 +13,7 @@ from harness.judges.causality import NotCausal, Past, causal_past, latest_before
 from harness.judges.common import undelivered
 from harness.judges.facts import Facts, Ints, name_of
 from nodes.cmd.notes import Sent, vector
+from nodes.cmd.options import CmdOptions
 from nodes.wire.note import said
 
 _NEVER = np.iinfo(np.int64).max
@@ -96,9 +97,9 @@ def _all_copies(facts: Facts) -> Finding:
 
 @judge_of("CD-3", "tag size: at most one s-record per (sender, destination), N(N-1) in all; copies add |D|-1")
 def tag_bound(facts: Facts) -> Finding:
-    scheme = facts.history.settings.get("scheme", "s_records")
-    if scheme != "s_records":
-        return Holds(f"the scheme {scheme!r} has no such bound")
+    options = facts.history.options
+    if isinstance(options, CmdOptions) and options.scheme != "s_records":
+        return Holds(f"the scheme {options.scheme!r} has no such bound")
     bound = len(facts.history.nodes) * (len(facts.history.nodes) - 1)
     noted = 0
     for event in (facts.events[at] for at in facts.s_event.tolist()):

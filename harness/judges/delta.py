@@ -18,6 +18,7 @@ from harness.judges.causality import NotCausal, causal_past, latest_before
 from harness.judges.cmd import causal_among_delivered
 from harness.judges.facts import Facts, Ints
 from nodes.delta.notes import Delivered, Sent
+from nodes.delta.options import DeltaOptions
 from nodes.wire.note import NoteKind, said
 
 # How late a timer may wake a node: the shell sleeps with a resolution of microseconds and does one thing at a time.
@@ -26,18 +27,13 @@ TICK_NS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    delta_ns: int
-    epsilon_ns: int
+    options: DeltaOptions
     tick_ns: int
     skew_ns: int  # by how much clocks differed, at most, in what was noted
 
     @property
-    def limit_ns(self) -> int:
-        return self.delta_ns + self.epsilon_ns
-
-    @property
     def clocks_kept(self) -> bool:
-        return self.skew_ns <= self.epsilon_ns
+        return self.skew_ns <= self.options.epsilon_ns
 
 
 def skew_ns(history: History) -> int:
@@ -46,14 +42,12 @@ def skew_ns(history: History) -> int:
     return max(offsets) - min(offsets) if offsets else 0
 
 
-def _limits(facts: Facts) -> _Limits | None:
-    settings = facts.history.settings
-    if "delta_ns" not in settings:
+def _limits(facts: Facts, tick_ns: int) -> _Limits | None:
+    options = facts.history.options
+    if not isinstance(options, DeltaOptions):
         return None
-    tick = int(settings.get("tick_ns", TICK_NS))
     # A note is written some microseconds before it is captured, on every clock alike: that is no skew.
-    skew = max(0, skew_ns(facts.history) - tick)
-    return _Limits(int(settings["delta_ns"]), int(settings.get("epsilon_ns", 0)), tick, skew)
+    return _Limits(options, tick_ns, max(0, skew_ns(facts.history) - tick_ns))
 
 
 _NO_DELTA = Undecided("the scenario does not say what Δ is")
@@ -66,8 +60,8 @@ def causal_where_delivered(facts: Facts) -> Finding:
 
 
 @judge_of("DC-2", "deadline: a message is delivered if and only if it arrives in time, and then before its deadline")
-def deadline(facts: Facts) -> Finding:
-    limits = _limits(facts)
+def deadline(facts: Facts, tick_ns: int = TICK_NS) -> Finding:
+    limits = _limits(facts, tick_ns)
     if limits is None:
         return _NO_DELTA
     told = _told(facts, range(len(facts.d_message)))
@@ -91,16 +85,16 @@ def _delivered_in_time(facts: Facts, limits: _Limits, told: Sequence[Delivered])
     for row, one in enumerate(told):
         event = facts.delivery(row)
         name = facts.name(int(facts.d_message[row]))
-        over = event.local_ns - one.waited_ns - one.ts - limits.limit_ns
+        over = event.local_ns - one.waited_ns - one.ts - limits.options.limit_ns
         if over > 0:
             return _late(facts, row, f"n{event.node} delivered {name}, which arrived {over} ns after its deadline")
-        over = event.local_ns - one.ts - limits.limit_ns - limits.tick_ns
+        over = event.local_ns - one.ts - limits.options.limit_ns - limits.tick_ns
         if over > 0:
             return _late(facts, row, f"n{event.node} held {name} until {over} ns after its deadline")
         sending = facts.sending(int(facts.d_message[row]))
         if sending and limits.clocks_kept:
             real = event.time_ns - one.waited_ns - sending[0].time_ns
-            most = limits.delta_ns + 2 * limits.epsilon_ns + limits.tick_ns
+            most = limits.options.delta_ns + 2 * limits.options.epsilon_ns + limits.tick_ns
             if real > most:
                 return _late(facts, row, f"n{event.node} delivered {name}, {real} ns under way, more than Δ + 2ε")
     return Holds("every delivery was in time")
@@ -123,10 +117,10 @@ def _dropped_only_late(facts: Facts, limits: _Limits) -> Finding:
         if sending is None:
             continue
         real = event.time_ns - sending.time_ns
-        if real <= limits.delta_ns:
+        if real <= limits.options.delta_ns:
             return Broken(
                 f"n{event.node} dropped a message of n{event.about} ({event.text}) after {real} ns under way, "
-                f"within Δ = {limits.delta_ns} ns",
+                f"within Δ = {limits.options.delta_ns} ns",
                 (event,),
                 (sending,),
             )
@@ -157,12 +151,12 @@ def _nothing_vanished(facts: Facts) -> Finding:
 
 @judge_of("DC-3", "tag size: at most MAX_CB entries for each of N processes")
 def tag_bound(facts: Facts) -> Finding:
-    settings = facts.history.settings
-    if "max_cb" not in settings:
+    options = facts.history.options
+    if not isinstance(options, DeltaOptions):
         return Undecided("the scenario does not say what MAX_CB is")
-    if settings.get("scheme", "bounded") != "bounded":
-        return Holds(f"the scheme {settings['scheme']!r} has no such bound")
-    most = int(settings["max_cb"])
+    if options.scheme != "bounded":
+        return Holds(f"the scheme {options.scheme!r} has no such bound")
+    most = options.max_cb
     bound = most * len(facts.history.nodes)
     seen = False
     for event in (facts.events[at] for at in facts.s_event.tolist()):
@@ -183,11 +177,11 @@ def tag_bound(facts: Facts) -> Finding:
 @judge_of(
     "DC-4", "no unnecessary wait: with less than MAX_CB entries, delivery when all before it are there or expired"
 )
-def no_unnecessary_wait(facts: Facts) -> Finding:
-    limits = _limits(facts)
-    if limits is None or "max_cb" not in facts.history.settings:
+def no_unnecessary_wait(facts: Facts, tick_ns: int = TICK_NS) -> Finding:
+    limits = _limits(facts, tick_ns)
+    if limits is None:
         return _NO_DELTA
-    if facts.history.settings.get("scheme", "bounded") == "hold":
+    if limits.options.scheme == "hold":
         return Holds("the scheme 'hold' waits always")
     try:
         past = causal_past(facts)
@@ -195,7 +189,7 @@ def no_unnecessary_wait(facts: Facts) -> Finding:
         return Undecided(str(error))
     stepped = {event.node for event in facts.events if event.kind is NoteKind.CLOCK}
     stamps = np.array([time_stamp(facts, message) for message in range(len(facts.keys))], np.int64)
-    full = int(facts.history.settings["max_cb"])
+    full = limits.options.max_cb
     for life in facts.lives:
         if life.node in stepped or not len(facts.log(life.index)):
             continue
@@ -204,7 +198,7 @@ def no_unnecessary_wait(facts: Facts) -> Finding:
             return _NO_TIMES
         events = [facts.delivery(row) for row in facts.logs[life.index].tolist()]
         messages = np.unique(facts.t_message[facts.t_node == life.node])
-        released = _released(facts, life.index, messages, stamps[messages] + limits.limit_ns + 1)
+        released = _released(facts, life.index, messages, stamps[messages] + limits.options.limit_ns + 1)
         greatest, _ = latest_before(past, facts, life.index, messages, released)
         log = facts.log(life.index).tolist()
         for event, one, last, message in zip(events, told, greatest.tolist(), log, strict=True):

@@ -11,6 +11,7 @@ from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of
 from harness.judges.common import no_duplication
 from harness.judges.facts import Facts, name_of
 from nodes.him.notes import Delivered
+from nodes.him.options import HimOptions
 from nodes.wire.note import said
 
 _PACKETS = ("him.DATA", "him.QUERY", "him.ANSWER", "him.REPORT")  # what §4 of the paper counts; END comes on top
@@ -152,14 +153,13 @@ def _forgotten(facts: Facts, one: _Message) -> bool:
 
 def _decision_limit_ns(facts: Facts) -> int | None:
     """(maxfail + 1) T_dec with the largest time-outs allowed, then the probes (D-HI-6), from D-HI-12 by hand."""
-    settings = facts.history.settings
-    if not {"maxfail", "q", "rtry", "rto_max_ns"} <= settings.keys():
+    options = facts.history.options
+    if not isinstance(options, HimOptions):
         return None
-    maxfail, q, rtry = (int(settings[name]) for name in ("maxfail", "q", "rtry"))
-    rto = int(settings["rto_max_ns"])
-    asking = ((1 << q) - 1) * rto
-    decide = int(settings.get("decide_ns", 0)) or 2 * rto + 2 * asking + rtry * rto
-    return (maxfail + 1) * decide + asking + _SLACK_NS
+    rto = options.rto_max_ns
+    asking = ((1 << options.q) - 1) * rto
+    decide = options.decide_ns or 2 * rto + 2 * asking + options.rtry * rto
+    return (options.maxfail + 1) * decide + asking + _SLACK_NS
 
 
 @judge_of("HI-3", "at most once: a node delivers a message at most once")
@@ -246,6 +246,12 @@ def _about(facts: Facts) -> Iterator[tuple[_Message, list[Transmission]]]:
         yield one, frames.get((one.sending.about, one.sending.seq), [])
 
 
+def _options(facts: Facts) -> HimOptions:
+    """Another protocol that is judged by its packets is taken for HIM as it is when nothing is chosen."""
+    options = facts.history.options
+    return options if isinstance(options, HimOptions) else HimOptions()
+
+
 def _loss_free(one: _Message, frames: list[Transmission]) -> bool:
     # What comes to the host of a node that is no member (its process is dead) is no arrival.
     places = {f"n{member}" for member in one.members}
@@ -257,8 +263,9 @@ def _loss_free(one: _Message, frames: list[Transmission]) -> bool:
 
 @judge_of("HI-6", "no implosion: the sender of a loss-free message receives at most 2|adj| packets")
 def no_implosion(facts: Facts) -> Finding:
-    most = 2 * int(facts.history.settings.get("neighbours", 1))
-    if facts.history.settings.get("adj", "ring") != "ring":
+    options = _options(facts)
+    most = 2 * options.neighbours
+    if options.adj != "ring":
         return Holds("any number of nodes may choose the sender: the bound is the ring's")
     seen = 0
     for one, frames in _about(facts):
@@ -286,8 +293,8 @@ def _none(facts: Facts) -> Finding:
 
 @judge_of("HI-7", "cost: a loss-free message in a ring of n takes exactly 2n+1 packets (END apart)")
 def costs(facts: Facts) -> Finding:
-    settings = facts.history.settings
-    if settings.get("adj", "ring") != "ring" or int(settings.get("neighbours", 1)) != 1:
+    options = _options(facts)
+    if options.adj != "ring" or options.neighbours != 1:
         return Holds("the cost is that of the ring with one neighbour")
     seen = 0
     for one, frames in _about(facts):

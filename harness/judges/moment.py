@@ -24,6 +24,8 @@ from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, whe
 from harness.judges.causality import NotCausal, Past, causal_past, latest_before
 from harness.judges.delta import time_stamp
 from harness.judges.facts import Facts, Ints, Life
+from nodes.cmd.options import CmdOptions
+from nodes.delta.options import DeltaOptions
 from nodes.wire.note import NoteKind
 
 ROUNDING_NS = 1_000
@@ -76,10 +78,10 @@ NotBefore = Callable[[_Node, Transmission, int], int]  # node, the first copy, i
 
 @judge_of("PROMPT", "in virtual time: what arrives in time is delivered, at the very moment the rule allows")
 def prompt(facts: Facts) -> Finding:
-    settings = facts.history.settings
-    if "delta_ns" in settings:
+    options = facts.history.options
+    if isinstance(options, DeltaOptions):
         return when_quiet(facts, lambda facts: _all_prompt(facts, _released_or_expired, _by_clock))
-    if "queue_limit" in settings:
+    if isinstance(options, CmdOptions):
         if any(not life.first or not life.up for life in facts.lives):
             return Undecided("a node stopped: what was sent to it, or by it, may be waited for in vain")
         return when_quiet(facts, lambda facts: _all_prompt(facts, _released, _at_once))
@@ -183,10 +185,8 @@ def _moments(
 
 
 def _limit_ns(facts: Facts) -> int | None:
-    settings = facts.history.settings
-    if "delta_ns" not in settings:
-        return None
-    return int(settings["delta_ns"]) + int(settings.get("epsilon_ns", 0))
+    options = facts.history.options
+    return options.limit_ns if isinstance(options, DeltaOptions) else None
 
 
 def _released_or_expired(node: _Node, messages: Ints, delivered_ns: Ints) -> Ints:
@@ -199,15 +199,13 @@ def _released_or_expired(node: _Node, messages: Ints, delivered_ns: Ints) -> Int
 
 def _by_clock(node: _Node, frame: Transmission, message: int) -> int:
     """R0, and R2's rule of full sets; or w of the scheme "hold"."""
-    settings = node.facts.history.settings
-    limit_ns = _limit_ns(node.facts)
-    assert limit_ns is not None
+    options = node.facts.history.options
+    assert isinstance(options, DeltaOptions)
     local_ns = time_stamp(node.facts, message)
-    scheme = settings.get("scheme", "bounded")
-    if scheme == "hold":
-        local_ns += int(settings.get("hold_ns", 0)) or 2 * limit_ns // 5
-    elif scheme == "bounded" and len(frame.stamps) >= int(settings["max_cb"]):
-        local_ns = max(local_ns, min(frame.stamps) + limit_ns + 1)
+    if options.scheme == "hold":
+        local_ns += options.held_ns
+    elif options.scheme == "bounded" and len(frame.stamps) >= options.max_cb:
+        local_ns = max(local_ns, min(frame.stamps) + options.limit_ns + 1)
     return int(node.clock.true(np.array([local_ns]))[0])
 
 

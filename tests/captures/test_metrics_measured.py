@@ -9,6 +9,8 @@ import pytest
 
 from captures.history import Event, History, Transmission
 from captures.metrics import METRICS, delays_by_link, loss_by_receiver, measure
+from nodes.cmd.options import CmdOptions
+from nodes.delta.options import DeltaOptions
 from nodes.wire.note import NoteKind
 from tests.helpers.notation import history
 
@@ -21,8 +23,8 @@ def frame(time_us: int, at: str, direction: str, title: str, seq: int = 0, **mor
     )
 
 
-def with_frames(line: str, *frames: Transmission, **settings: int) -> History:
-    return replace(history(line, **settings), transmissions=frames)
+def with_frames(line: str, *frames: Transmission, options: DeltaOptions | None = None) -> History:
+    return replace(history(line, options=options), transmissions=frames)
 
 
 ON_CHANNEL = with_frames(
@@ -58,8 +60,7 @@ DELTA = with_frames(
     frame(0, "n1", "out", "delta.DATA", 2, entries=6),
     frame(0, "n1", "out", "delta.DATA", 3, entries=0),
     frame(0, "n2", "out", "delta.DATA", 1, about=2, src=2, entries=9),
-    delta_ns=10_000_000,
-    max_cb=2,
+    options=DeltaOptions(delta_ns=10_000_000, max_cb=2),
 )
 
 CMD = with_frames(
@@ -182,7 +183,7 @@ WANTED: list[tuple[str, History, Mapping[str, float]]] = [
     ("missed", MISSED, {"missed_share": 1 / 4, "false_success_share": 1 / 3}),
     ("sorted", SORTED, {"sorted_per_data": 3 / (2 * 3)}),
     ("skew", history("2@7 1+a 2-a"), {"clock_skew_max_ms": 7}),
-    ("cmd", history("1+a 2-a", queue_limit=9), {}),
+    ("cmd", history("1+a 2-a", options=CmdOptions()), {}),
 ]
 
 
@@ -194,15 +195,15 @@ def test_measured(run: History, values: Mapping[str, float]) -> None:
 def test_the_waits_that_the_paper_counts() -> None:
     """a waited in vain; c waited as long, but for a: whatever their agents think of it."""
     line = "1+z>2 2%z,0 @21 1+a>3 1+b>2 2%b,0 2+c>3 @26 3%a,1 @26 3%c,1"
-    one = history(line, delta_ns=10_000_000, max_cb=3)
+    options = DeltaOptions(delta_ns=10_000_000, max_cb=3)
+    one = history(line, options=options)
     assert measure(one, "unnecessary_wait_share") == pytest.approx(1 / 3)
     assert measure(one, "unnecessary_wait_per_delta") == pytest.approx(0.1 / 3)
     assert measure(one, "cb_full_share") == 0
-    assert measure(history("3@-2 " + line, delta_ns=10_000_000, max_cb=3), "unnecessary_wait_share") == pytest.approx(
-        1 / 3
-    )
+    behind = history("3@-2 " + line, options=options)
+    assert measure(behind, "unnecessary_wait_share") == pytest.approx(1 / 3)
     # R0: the clock of 3 is behind, and shows the time stamp of a only when it delivers it
-    assert measure(history("3@-5 " + line, delta_ns=10_000_000, max_cb=3), "unnecessary_wait_share") == 0
+    assert measure(history("3@-5 " + line, options=options), "unnecessary_wait_share") == 0
 
 
 def test_tags_of_which_the_longest_are_not_seen_are_not_measured() -> None:

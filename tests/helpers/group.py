@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from captures.history import Event, History, Transmission
@@ -153,7 +153,7 @@ class Group:
         end = Event(self.world.now, 0, NoteKind.MARK, text="end quiet")
         events = (*plain.events, end)
         frames = tuple(sorted(self._transmissions, key=lambda one: one.time_ns))
-        return replace(plain, events=events, transmissions=frames, settings=asdict(self.options))
+        return replace(plain, events=events, transmissions=frames, options=self.options)
 
     def violations(self, *properties: str) -> dict[str, str]:
         """What the judges object to."""

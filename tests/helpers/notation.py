@@ -27,6 +27,7 @@ Names of messages are single letters; a message of node i gets i's next number a
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from captures.history import Event, History, Transmission
 from nodes.cmd import notes as cmd
@@ -47,8 +48,9 @@ _MARKS = {"start": "start", "heal": "heal", "end": "end quiet", "limit": "end li
 
 
 class _Writer:
-    def __init__(self, nodes: tuple[int, ...]) -> None:
+    def __init__(self, nodes: tuple[int, ...], unit_ns: int) -> None:
         self.nodes = nodes
+        self.unit_ns = unit_ns
         self.now = BASE_NS
         self.events: list[Event] = []
         self.transmissions: list[Transmission] = []
@@ -95,7 +97,7 @@ class _Writer:
         elif token == "hole":  # noqa: S105
             self.holes.append("n1.pcap: frames are missing")
         elif token.startswith("@"):
-            self.now = BASE_NS + round(float(token[1:]) * UNIT_NS)
+            self.now = BASE_NS + round(float(token[1:]) * self.unit_ns)
             return
         elif match := _HARNESS.fullmatch(token):
             self.harness(match["what"], int(match["node"]))
@@ -124,7 +126,7 @@ class _Writer:
                 return
         else:
             raise ValueError(f"no such token: {token!r}")
-        self.now += UNIT_NS
+        self.now += self.unit_ns
 
     def harness(self, what: str, node: int) -> None:
         if what == "l":
@@ -142,7 +144,7 @@ class _Writer:
         """Write what a node did; True if that took no time."""
         values: tuple[int, ...]
         if sign == "@":
-            self.offset[node] = BASE_NS + round(float(rest) * UNIT_NS) - self.now
+            self.offset[node] = BASE_NS + round(float(rest) * self.unit_ns) - self.now
             return True
         if sign in "+&":
             self.send(node, rest, sent=sign == "+")
@@ -151,12 +153,12 @@ class _Writer:
             for name in names:
                 values = him.Delivered(0, int(value)) if value else ()
                 self.note(node, _ABOUT[sign], self.names.get(name, (9, ord(name))), values=values)
-                self.now += UNIT_NS
-            self.now -= UNIT_NS
+                self.now += self.unit_ns
+            self.now -= self.unit_ns
         elif sign == "%":
             name, wait, *entries = rest.split(",")
             mine = int(entries[0]) if entries else 0
-            values = delta.Delivered(self.stamps[name], round(float(wait) * UNIT_NS), 0, mine, entries=0)
+            values = delta.Delivered(self.stamps[name], round(float(wait) * self.unit_ns), 0, mine, entries=0)
             self.note(node, NoteKind.DELIVERED, self.names[name], values=values)
         elif sign == "/":
             name, _, why = rest.partition(",")
@@ -200,9 +202,14 @@ def _nodes(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(",") if part)
 
 
-def history(line: str, nodes: int = 3, **settings: int | str) -> History:
-    """The history that a line describes, among nodes 1..nodes, of a protocol with these options."""
-    writer = _Writer(tuple(range(1, nodes + 1)))
+def history(line: str, nodes: int = 3, options: Any = None, unit_ns: int = UNIT_NS) -> History:
+    """The history that a line describes, among nodes 1..nodes, of a protocol with these options.
+
+    Another `unit_ns` takes the place of all milliseconds in it.
+    """
+    writer = _Writer(tuple(range(1, nodes + 1)), unit_ns)
     for token in line.split():
         writer.token(token)
-    return History(writer.nodes, tuple(writer.events), tuple(writer.holes), tuple(writer.transmissions), settings)
+    return History(
+        writer.nodes, tuple(writer.events), tuple(writer.holes), tuple(writer.transmissions), options=options
+    )

@@ -11,6 +11,7 @@ from harness.judges import Outcome, judge
 from harness.judges.causality import causal_past
 from harness.judges.cmd import causal_order, vector_times
 from harness.judges.facts import Facts
+from nodes.delta.options import DeltaOptions
 from tests.helpers.notation import history
 
 PASS, FAIL, UNKNOWN = Outcome.PASS, Outcome.FAIL, Outcome.UNKNOWN
@@ -74,40 +75,43 @@ def test_judge(name: str, line: str, outcome: Outcome) -> None:
     assert one.outcome is outcome, one
 
 
-def says(line: str, name: str, **settings: int) -> Outcome:
-    (one,) = judge(history(line, **settings), [name])
+MS = 1_000_000
+
+
+def says(line: str, name: str, options: DeltaOptions | None = None, unit_ns: int = MS) -> Outcome:
+    (one,) = judge(history(line, options=options, unit_ns=unit_ns), [name])
     return one.outcome
 
 
-# Δ = 10 ms, ε = 0 unless said; tokens are 1 ms apart.
+# Tokens are 10 ms apart, Δ = 10 of that, ε = 0 unless said.
 
 DEADLINES = [
-    ("1+a>2 @4 2%a,0", {}, PASS),
-    ("1+a>2 @10 2%a,0", {}, PASS),  # exactly Δ is in time (D-DC-4)
-    ("1+a>2 @12 2%a,1", {}, FAIL),  # arrived 11 ms after its sending
-    ("1+a>2 @15 2%a,6", {}, FAIL),  # arrived in time, held beyond its deadline
-    ("1+a>2 @12 2/a", {}, PASS),
-    ("1+a>2 @8 2/a", {}, FAIL),  # dropped though in time
-    ("1+a>2 @8 2/a,overtaken", {}, FAIL),
-    ("1+a>2 @8 2%a,0 hole", {}, UNKNOWN),
-    ("1+a>2 @15 2%a,6 hole", {}, FAIL),
-    ("1+a>2 @8 2-a", {}, UNKNOWN),  # no arrival noted
-    ("2@5 1+a>2 @12 2%a,1", {"epsilon_ns": 5_000_000}, FAIL),  # on its own clock it came too late
-    ("2@5 1+a>2 @8 2%a,1", {"epsilon_ns": 6_000_000}, PASS),
-    ("2@5 1+a>2 @8 2/a", {"epsilon_ns": 6_000_000}, FAIL),  # 8 ms under way, and clocks within ε
-    ("2@5 1+a>2 @8 2/a", {}, PASS),  # clocks differ by more than ε: nothing is promised
-    ("2@-20 1+a>2 @25 2%a,1", {"epsilon_ns": 20_000_000}, PASS),
-    ("1+a>2 n2<delta.DATA/1a @4 2%a,0 end", {}, PASS),
-    ("1+a>2 n2<delta.DATA/1a end", {}, FAIL),  # it arrived, and vanished
-    ("1+a>2 n2<delta.DATA/1a limit", {}, PASS),
-    ("1+a>2 n2<delta.DATA/1a hole end", {}, UNKNOWN),
-    ("1+a>2 n2<delta.DATA/1a 2/a,late end", {}, FAIL),
+    ("1+a>2 @4 2%a,0", 0, PASS),
+    ("1+a>2 @10 2%a,0", 0, PASS),  # exactly Δ is in time (D-DC-4)
+    ("1+a>2 @12 2%a,1", 0, FAIL),  # arrived 11 ms after its sending
+    ("1+a>2 @15 2%a,6", 0, FAIL),  # arrived in time, held beyond its deadline
+    ("1+a>2 @12 2/a", 0, PASS),
+    ("1+a>2 @8 2/a", 0, FAIL),  # dropped though in time
+    ("1+a>2 @8 2/a,overtaken", 0, FAIL),
+    ("1+a>2 @8 2%a,0 hole", 0, UNKNOWN),
+    ("1+a>2 @15 2%a,6 hole", 0, FAIL),
+    ("1+a>2 @8 2-a", 0, UNKNOWN),  # no arrival noted
+    ("2@5 1+a>2 @12 2%a,1", 5, FAIL),  # on its own clock it came too late
+    ("2@5 1+a>2 @8 2%a,1", 6, PASS),
+    ("2@5 1+a>2 @8 2/a", 6, FAIL),  # 8 ms under way, and clocks within ε
+    ("2@5 1+a>2 @8 2/a", 0, PASS),  # clocks differ by more than ε: nothing is promised
+    ("2@-20 1+a>2 @25 2%a,1", 20, PASS),
+    ("1+a>2 n2<delta.DATA/1a @4 2%a,0 end", 0, PASS),
+    ("1+a>2 n2<delta.DATA/1a end", 0, FAIL),  # it arrived, and vanished
+    ("1+a>2 n2<delta.DATA/1a limit", 0, PASS),
+    ("1+a>2 n2<delta.DATA/1a hole end", 0, UNKNOWN),
+    ("1+a>2 n2<delta.DATA/1a 2/a,late end", 0, FAIL),
 ]
 
 
-@pytest.mark.parametrize(("line", "settings", "outcome"), DEADLINES)
-def test_deadlines(line: str, settings: dict[str, int], outcome: Outcome) -> None:
-    assert says(line, "DC-2", **({"delta_ns": 10_000_000, "tick_ns": 100_000} | settings)) is outcome
+@pytest.mark.parametrize(("line", "epsilon", "outcome"), DEADLINES)
+def test_deadlines(line: str, epsilon: int, outcome: Outcome) -> None:
+    assert says(line, "DC-2", DeltaOptions(delta_ns=100 * MS, epsilon_ns=epsilon * 10 * MS), 10 * MS) is outcome
 
 
 def test_a_deadline_that_nobody_set_cannot_be_judged() -> None:
@@ -127,12 +131,12 @@ TAGS = [
 
 @pytest.mark.parametrize(("line", "outcome"), TAGS)
 def test_tag_bound(line: str, outcome: Outcome) -> None:
-    assert says(line, "DC-3", max_cb=2) is outcome
+    assert says(line, "DC-3", DeltaOptions(max_cb=2)) is outcome
 
 
 _TIMED = _TRIANGLE.replace("2-b", "2%b,0")
 WAITS = [
-    # Table 3.8 of paper 002: m1 1->3 at 0, m2 1->2 at 1, m3 2->3; Δ = 5.
+    # Table 3.8 of paper 002: m1 1->3 at 0, m2 1->2 at 1, m3 2->3; Δ = 5. One is 5 ms.
     (f"{_TIMED} @3.5 @4.5 3%a,0 @4.5 3%c,1,1", PASS),  # c came at 3.5 and waited for a
     (f"{_TIMED} @3.2 3%a,0 @4.5 3%c,1,1", FAIL),  # a was there all the time
     (f"{_TIMED} @5.1 3%c,1.5,1", PASS),  # a expired at 5
@@ -148,7 +152,7 @@ WAITS = [
 
 @pytest.mark.parametrize(("line", "outcome"), WAITS)
 def test_unnecessary_waits(line: str, outcome: Outcome) -> None:
-    assert says(line, "DC-4", delta_ns=5_000_000, max_cb=2, tick_ns=200_000) is outcome
+    assert says(line, "DC-4", DeltaOptions(delta_ns=25 * MS, max_cb=2), 5 * MS) is outcome
 
 
 # Happened-before, against its definition.

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from harness.judges import Outcome, judge
+from nodes.him.options import HimOptions
 from tests.helpers.notation import history
 
 PASS, FAIL, UNKNOWN = Outcome.PASS, Outcome.FAIL, Outcome.UNKNOWN
 
 _HELD = "1+a 1-a 2-a 3-a"
-_TIMES = {"maxfail": 1, "q": 1, "rtry": 1, "rto_max_ns": 1_000_000, "decide_ns": 10_000_000}
+_MS = 1_000_000
+_TIMES = HimOptions(maxfail=1, q=1, rtry=1, rto_min_ns=_MS, rto_initial_ns=_MS, rto_max_ns=_MS, decide_ns=10 * _MS)
 
 CASES = [
     # HI-1
@@ -56,7 +58,7 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "line", "outcome"), CASES, ids=lambda value: str(value))
 def test_judge(name: str, line: str, outcome: Outcome) -> None:
-    (one,) = judge(history(line, **_TIMES), [name])
+    (one,) = judge(history(line, options=_TIMES), [name])
     assert one.outcome is outcome, one
 
 

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from captures.run_history import load_history
 from harness.judges import Outcome, Verdict, judge
+from nodes.cmd.options import CmdOptions
 from nodes.delta.notes import Sent
+from nodes.delta.options import DeltaOptions
 from tests.helpers.notation import history
 
 GOLDEN = Path(__file__).resolve().parents[2] / "captures" / "golden"
 
 PASS, FAIL, UNKNOWN = Outcome.PASS, Outcome.FAIL, Outcome.UNKNOWN
+DELTA_5 = DeltaOptions(delta_ns=5_000_000, max_cb=2)
 
 # The triangle of paper 002 §3.3: a 1->3 at 0 ms, b 1->2 at 1 ms, c 2->3 at 3 ms, which arrives at 3.5 ms. Δ = 5 ms.
 _TRIANGLE = "1+a>3 1+b>2 @2 n2<delta.DATA/1b @2 2%b,0 2+c>3 @3.5 n3<delta.DATA/2c:a"
 _SECOND = "@4.5 n3<delta.DATA/1a @4.5 3%a,0"
 
 
-def judged(line: str, **settings: int | str) -> Verdict:
+def judged(line: str, options: Any) -> Verdict:
     """While submissions go on: the harness sleeps until the last of them."""
-    (one,) = judge(history(line.replace(" end", " @20 1&z>2 end"), 3, **settings), ["PROMPT"])
+    (one,) = judge(history(line.replace(" end", " @20 1&z>2 end"), 3, options), ["PROMPT"])
     return one
 
 
@@ -56,9 +61,9 @@ DELTA = [
 ]
 
 
-@pytest.mark.parametrize(("line", "settings", "outcome"), DELTA)
-def test_within_delta(line: str, settings: dict[str, int], outcome: Outcome) -> None:
-    one = judged(line, **{"delta_ns": 5_000_000, "max_cb": 2, **settings})
+@pytest.mark.parametrize(("line", "chosen", "outcome"), DELTA)
+def test_within_delta(line: str, chosen: dict[str, Any], outcome: Outcome) -> None:
+    one = judged(line, replace(DELTA_5, **chosen))
     assert one.outcome is outcome, one
 
 
@@ -77,23 +82,22 @@ CMD = [
 
 @pytest.mark.parametrize(("line", "outcome"), CMD)
 def test_causal(line: str, outcome: Outcome) -> None:
-    one = judged(line, queue_limit=9)
+    one = judged(line, CmdOptions())
     assert one.outcome is outcome, one
 
 
 def test_it_says_how_late_the_latest_was_and_which_one_is_too_late() -> None:
-    one = judged(f"{_TRIANGLE} {_SECOND} @4.504 3%c,1,1 end", delta_ns=5_000_000, max_cb=2)
+    one = judged(f"{_TRIANGLE} {_SECOND} @4.504 3%c,1,1 end", DELTA_5)
     assert "or at most 4000 ns later" in one.sentence
-    one = judged(f"{_TRIANGLE} {_SECOND} @4.6 3%c,1,1 end", delta_ns=5_000_000, max_cb=2)
+    one = judged(f"{_TRIANGLE} {_SECOND} @4.6 3%c,1,1 end", DELTA_5)
     assert one.sentence == "n3 delivered 2:1 100000 ns after the moment the rule allows"
     assert one.events[0].about == 2
 
 
 def test_after_the_last_submission_the_harness_may_be_awake() -> None:
-    settings = {"delta_ns": 5_000_000, "max_cb": 2}
-    (looked,) = judge(history(f"{_TRIANGLE} {_SECOND} @4.55 3%c,1,1 end", **settings), ["PROMPT"])
+    (looked,) = judge(history(f"{_TRIANGLE} {_SECOND} @4.55 3%c,1,1 end", options=DELTA_5), ["PROMPT"])
     assert looked.outcome is PASS
-    (late,) = judge(history(f"{_TRIANGLE} {_SECOND} @4.7 3%c,1,1 end", **settings), ["PROMPT"])
+    (late,) = judge(history(f"{_TRIANGLE} {_SECOND} @4.7 3%c,1,1 end", options=DELTA_5), ["PROMPT"])
     assert late.outcome is FAIL
 
 
@@ -113,11 +117,11 @@ def test_real_captures_say_what_stood_in_each_tag_for_its_receiver() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "settings"),
-    [("delta-triangle", {"delta_ns": 100_000_000, "max_cb": 2}), ("cmd-triangle", {"queue_limit": 9})],
+    ("name", "options"),
+    [("delta-triangle", DeltaOptions(delta_ns=100_000_000, max_cb=2)), ("cmd-triangle", CmdOptions())],
 )
-def test_real_captures_are_exact_to_two_microseconds(name: str, settings: dict[str, int]) -> None:
-    one = load_history(GOLDEN / name / "captures", settings=settings)
+def test_real_captures_are_exact_to_two_microseconds(name: str, options: Any) -> None:
+    one = load_history(GOLDEN / name / "captures", options=options)
     (found,) = judge(one, ["PROMPT"])
     assert found.outcome is PASS, found
     late_ns = int(found.sentence.split()[-3])

@@ -138,7 +138,7 @@ def run(seed: int, printed: Printed | None = None, scheme: SchemeName = "s_recor
 
 def check(seed: int, scheme: SchemeName = "s_records", white_box: bool = False) -> None:
     made = run(seed, scheme=scheme, white_box=white_box)
-    history = replace(made.world.history(), settings={"scheme": scheme})
+    history = replace(made.world.history(), options=CmdOptions(scheme=scheme))
     where = f"; repeat with check({seed}, {scheme!r})"
     vector_time = () if scheme == "matrix" else ("CD-5",)
     assert objections(history, "CD-1", "CD-3", *vector_time, "NC", "ND") == [], where

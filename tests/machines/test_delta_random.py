@@ -16,6 +16,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from captures.history import Event
+from harness.judges.base import Holds
+from harness.judges.delta import deadline, no_unnecessary_wait
+from harness.judges.facts import Facts
 from harness.world import Clock, World
 from nodes.delta.machine import Delta
 from nodes.delta.options import DeltaOptions, Printed
@@ -47,17 +50,6 @@ class Run:
     arrivals: dict[tuple[int, int, int], int] = field(default_factory=dict)  # node, source, seq -> true time
     pdus: dict[tuple[int, int], DeltaData] = field(default_factory=dict)
     tick_ns: int = 1
-
-    def settings(self) -> dict[str, int | float | str]:
-        """What the scenario would tell the judges."""
-        chosen = self.options
-        return {
-            "delta_ns": chosen.delta_ns,
-            "epsilon_ns": chosen.epsilon_ns,
-            "max_cb": chosen.max_cb,
-            "scheme": chosen.scheme,
-            "tick_ns": self.tick_ns,
-        }
 
 
 def clock_of(draw: random.Random, epsilon_ns: int, tick_ns: int) -> Clock:
@@ -154,9 +146,11 @@ def allowed_at(made: Run, node: int, pdu: DeltaData, delivered: Callable[[int, i
 
 def check(seed: int) -> None:
     made = run(seed)
-    history = replace(made.world.history(), settings=made.settings())
+    history = replace(made.world.history(), options=made.options)
     where = f"; repeat with check({seed})"
     assert objections(history, "DC-1", "DC-2", "DC-3", "DC-4", "NC", "ND") == [], where
+    for exact in (deadline, no_unnecessary_wait):  # in memory a timer wakes a machine at the next tick of its clock
+        assert isinstance(exact(Facts(history), made.tick_ns), Holds), where
     assert made.world.settled(), where
     deliveries: dict[int, list[Event]] = {node: [] for node in history.nodes}
     for event in history.events:
