@@ -148,7 +148,7 @@ class Blink(OfNodes):
 '''
 ASK = """
 from captures.history import Event
-from harness.commands.keys import keys
+from harness.scenario.keys import keys
 from harness.report.faults import bands
 from harness.scenario import dump, loads
 from nodes.wire.note import NoteKind
