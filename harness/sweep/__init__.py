@@ -5,7 +5,8 @@ task            one run, from a scenario to a record
 pool, cluster   where runs are carried out: processes of this machine, or a Spark cluster
 records         what was run before is found by all that determines it
 statistics, tables    records to tables, runs to points, with intervals
-formulas, pictures, page    the figures and the page
+formulas, references    what the papers say, and simulations of their models where they say nothing
+pictures, page  the figures and the page
 compare         what moved since an earlier sweep
 job             a sweep from beginning to end
 outcome, told   what came of it

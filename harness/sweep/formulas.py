@@ -1,6 +1,7 @@
 """The papers' formulas by name, as functions of the scenario of a point, to draw beside what was measured.
 
-"printed" is what the paper says, "corrected" what its model gives, "simulated" a table of ours where no formula exists.
+"printed" is what the paper says, "corrected" what its model gives, "simulated" a table of ours where no formula exists
+(references/: programs that know nothing of the machines that are measured).
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ from harness.scenario import Scenario
 from harness.scenario.faults.crash import Crash
 from harness.scenario.faults.leave import Leave
 from harness.scenario.model import Bursts, Destinations, Generated, Steady
+from harness.sweep.references import delta_tags
 from harness.sweep.statistics import Z
 from nodes.cmd import evaluation as cmd
-from nodes.delta import evaluation as delta
-from nodes.delta import fig_4
 from nodes.him import evaluation as him
 from nodes.st import evaluation as st
 from nodes.st.evaluation import Load
@@ -119,33 +119,33 @@ _per_pdu("000-go-back-printed", "printed", "U/L (3)", "go_back_per_data", st.sor
 _per_pdu("000-go-back-channel", "corrected", "at or behind the first loss", "go_back_per_data", st.channel_go_back)
 
 
-def _of_fig_4(scenario: Scenario) -> tuple[delta.Point, delta.Point] | None:
-    """What our simulation of Fig. 4 gave for a scenario, and its standard errors."""
-    if not isinstance(scenario.workload, Steady) or scenario.topology.nodes != fig_4.PROCESSES:
+def _of_fig_4(scenario: Scenario) -> tuple[delta_tags.Curves, delta_tags.Curves] | None:
+    """What the reference simulation of Fig. 4 gave for a scenario, and its standard errors."""
+    if not isinstance(scenario.workload, Steady) or scenario.topology.nodes != delta_tags.PROCESSES:
         return None
     load = round(scenario.workload.rate_per_s * delay_s(scenario), 6)
     skew = round(scenario.options.epsilon_ns / scenario.options.delta_ns, 6)
     ahead = {name for clock in scenario.clock if clock.offset_ns == scenario.options.epsilon_ns for name in clock.node}
-    if skew and len(ahead) != fig_4.PROCESSES // 2:
+    if skew and len(ahead) != delta_tags.PROCESSES // 2:
         return None
-    return fig_4.found(load, scenario.options.max_cb, skew)
+    return delta_tags.table().get((skew, load, scenario.options.max_cb))
 
 
-def _fig_4(name: str, metric: str, value: Callable[[delta.Point], float], rounding: float) -> None:
+def _fig_4(name: str, metric: str, value: Callable[[delta_tags.Curves], float]) -> None:
     def error(scenario: Scenario) -> float | None:
         found = _of_fig_4(scenario)
-        return None if found is None else Z * value(found[1]) + rounding / 2
+        return None if found is None else Z * value(found[1])
 
-    @formula(name, "simulated", "simulation", metric, error)
+    @formula(name, "simulated", "reference simulation", metric, error)
     def _(scenario: Scenario) -> float | None:
         found = _of_fig_4(scenario)
         return None if found is None else value(found[0])
 
 
-_fig_4("002-rate-max", "cb_full_share", lambda point: point.rate_max, 0.001)
-_fig_4("002-rate-wait", "unnecessary_wait_share", lambda point: point.rate_wait, 0.001)
-_fig_4("002-rate-wait-time", "unnecessary_wait_per_delta", lambda point: point.rate_w_time, 0.0001)
-_fig_4("002-tag-entries", "cb_entries", lambda point: point.tag_entries, 0.1)
+_fig_4("002-rate-max", "cb_full_share", lambda curves: curves.full)
+_fig_4("002-rate-wait", "unnecessary_wait_share", lambda curves: curves.waits)
+_fig_4("002-rate-wait-time", "unnecessary_wait_per_delta", lambda curves: curves.wait_per_delta)
+_fig_4("002-tag-entries", "cb_entries", lambda curves: curves.entries)
 
 
 def _of_n(name: str, style: Style, label: str, metric: str, of: Callable[[int], float]) -> None:
@@ -274,7 +274,6 @@ def _clean(scenario: Scenario) -> float | None:
 
 
 _of_n("004-bound", "printed", "N(N-1), the bound", "settled_entries", cmd.bound)
-_of_n("004-linear", "corrected", "N", "settled_entries", float)
 _of_n("004-matrix-bytes", "printed", "an N x N matrix", "settled_tag_bytes", cmd.matrix_bytes)
 
 
@@ -284,9 +283,9 @@ def _tags(scenario: Scenario) -> float | None:
     return None if found is None else found.mean
 
 
-@formula("004-every-message", "printed", "a record for every message before", "settled_tag_bytes")
+@formula("004-every-message", "corrected", "a bound: a record for every message before", "settled_tag_bytes")
 def _every_message(scenario: Scenario) -> float | None:
-    """The supporting procedure (§3.1), if all knew at once of everything: three quarters of a run on average."""
+    """The supporting procedure (§3.1), if all knew at once of everything: three quarters of a run on average. Ours."""
     if not isinstance(scenario.workload, Steady) or getattr(scenario.options, "scheme", "") != "unpruned":
         return None
     n = scenario.topology.nodes

@@ -1,4 +1,4 @@
-"""The curves of Fig. 4 of paper 002 (§4), measured from what nodes noted; fig_4.py has what to expect."""
+"""The curves of Fig. 4 of paper 002 (§4), measured from what nodes noted."""
 
 from __future__ import annotations
 
