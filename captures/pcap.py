@@ -28,8 +28,8 @@ _MAGICS = {
 _PCAPNG = bytes.fromhex("0a0d0d0a")
 
 BLOCK = 1 << 24
-FRONT = 1 << 15  # zeroes before a block: windows that end at a PDU's end may begin before the first record
-BACK = 1 << 10  # and behind it: windows that begin near the end
+FRONT = 16  # zeroes before a block: place 0, that of what is not there, reads as 0
+BACK = 1 << 10  # and behind it: what is read near the end may be longer than what is there
 
 # What a finding of the audit means for a judge: "cut" and "damaged" are evidence that is missing.
 TRUNCATED, DAMAGED, EMPTY, FOREIGN, UNREADABLE = "truncated", "damaged", "empty", "foreign", "unreadable"

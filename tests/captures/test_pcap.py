@@ -1,4 +1,4 @@
-"""The pcap reader: the record walk against the plain loop, and files that are cut, damaged, foreign or not there."""
+"""The pcap reader: where records begin, and files that are cut, damaged, foreign or not there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from captures import samples
 from captures.columns import read_frames
-from captures.pcap import BLOCK, FRONT, Audit, blocks
+from captures.pcap import BLOCK, Audit, blocks
 from captures.walk import Order, Walk, walk
 from nodes.wire import ETHERTYPE
 
@@ -22,7 +22,7 @@ quick = settings(max_examples=40, deadline=None, derandomize=True)
 
 
 def plain(data: bytes, start: int, order: Order) -> list[int]:
-    """The walk as one would write it first."""
+    """The walk through a file without damage, all of it in memory."""
     places = []
     while start + 16 <= len(data):
         captured = order.header.unpack_from(data, start)[2]
@@ -33,30 +33,28 @@ def plain(data: bytes, start: int, order: Order) -> list[int]:
     return places
 
 
-def walked(data: bytes, order: Order, chunk: int) -> Walk:
-    buffer = np.frombuffer(data + bytes(64), dtype=np.uint8)
-    return walk(buffer, 24, len(data), order, chunk=chunk)
+def walked(data: bytes, order: Order) -> Walk:
+    return walk(np.frombuffer(data, dtype=np.uint8), 24, len(data), order)
 
 
 @quick
 @given(st.randoms(use_true_random=False), st.sampled_from(ORDERS), st.booleans())
-def test_walking_many_chains_finds_what_the_plain_loop_finds(rng: random.Random, order: Order, cut: bool) -> None:
+def test_every_whole_record_is_found(rng: random.Random, order: Order, cut: bool) -> None:
     sizes = rng.choice([(0, 40), (60, 200), (60, 1500), (1000, 9000)])
     frames = [rng.randbytes(rng.randint(*sizes)) for _ in range(rng.choice([3, 60, 400]))]
     data = samples.pcap(frames, order=order)
     if cut:
         data = data[: -rng.randint(1, len(frames[-1]) + 15)]
-    found = walked(data, order, chunk=4096)
+    found = walked(data, order)
     assert found.records.tolist() == plain(data, 24, order)
     assert found.damages == ()
 
 
 def test_a_pcap_inside_payloads_does_not_mislead_the_walk() -> None:
-    """The guesses of chunk starts are fooled here; the result must not be."""
     rng = random.Random(7)
     inner = samples.pcap([rng.randbytes(rng.randint(20, 90)) for _ in range(40)])
     data = samples.pcap([inner[24:] for _ in range(300)])
-    found = walked(data, samples.LITTLE_NS, chunk=4096)
+    found = walked(data, samples.LITTLE_NS)
     assert found.records.tolist() == plain(data, 24, samples.LITTLE_NS)
 
 
@@ -116,7 +114,7 @@ def test_every_truncation_is_a_finding(tmp_path: Path) -> None:
 
 
 def test_a_damaged_middle_is_skipped_and_reported(tmp_path: Path) -> None:
-    for count in (40, 8000):  # the plain loop, and many chains over several blocks
+    for count in (40, 8000):  # one block, and several
         data = bytearray(samples.pcap(some_frames(count, 4)))
         starts = plain(bytes(data), 24, samples.LITTLE_NS)
         hurt = starts[count // 2]
@@ -125,7 +123,7 @@ def test_a_damaged_middle_is_skipped_and_reported(tmp_path: Path) -> None:
         path.write_bytes(data)
         offsets, audit = read(path, block_bytes=1)
         assert offsets == [start for start in starts if start != hurt]
-        assert walked(bytes(data), samples.LITTLE_NS, chunk=4096).records.tolist() == offsets
+        assert walked(bytes(data), samples.LITTLE_NS).records.tolist() == offsets
         [finding] = audit.findings
         assert (finding.kind, finding.offset) == ("damaged", hurt)
         assert "2147483647 bytes is impossible" in finding.reason
@@ -170,4 +168,3 @@ def test_nothing_that_is_in_a_file_raises(
     audit = Audit(str(path))
     rows = sum(batch.num_rows for batch in read_frames(path, audit=audit))
     assert rows == audit.frames
-    assert FRONT > 0
