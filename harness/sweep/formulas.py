@@ -14,7 +14,7 @@ from harness.scenario import Scenario
 from harness.scenario.faults.crash import Crash
 from harness.scenario.faults.leave import Leave
 from harness.scenario.model import Bursts, Destinations, Generated, Steady
-from harness.sweep.references import delta_tags
+from harness.sweep.references import delta_tags, him_ring
 from harness.sweep.statistics import Z
 from nodes.cmd import evaluation as cmd
 from nodes.him import evaluation as him
@@ -204,35 +204,27 @@ def _sends(scenario: Scenario) -> float | None:
     return 1 / miss if miss else None
 
 
-# n -> loss -> packets and rounds of a message, nobody down, q = 3, five repetitions; simulated by rounds without time
-UNDER_LOSS: dict[int, dict[float, tuple[float, float]]] = {
-    10: {0.01: (22.9, 1.08), 0.05: (30.7, 1.41)},
-    20: {0.01: (48.3, 1.17), 0.05: (71.0, 1.67)},
-    50: {0.01: (142.0, 1.40)},
-}
-_OF_SIMULATION = 0.02  # of its values: it was a sample itself
-
-
-def _under_loss(scenario: Scenario) -> tuple[float, float] | None:
-    if scenario.options.rules != "printed" or down(scenario):
+def _in_the_ring(scenario: Scenario) -> tuple[him_ring.Cost, him_ring.Cost] | None:
+    """What the reference simulation of the ring gave for a scenario, and its standard errors."""
+    chosen = scenario.options
+    if (chosen.adj, chosen.maxfail, chosen.q) != ("ring", him_ring.MAXFAIL, him_ring.ASKS) or down(scenario):
         return None
-    return UNDER_LOSS.get(scenario.topology.nodes, {}).get(round(loss(scenario), 6))
+    return him_ring.table().get((chosen.rules, scenario.topology.nodes, round(loss(scenario), 6)))
 
 
-def _simulated(name: str, metric: str, value: Callable[[tuple[float, float]], float]) -> None:
-    def of(scenario: Scenario) -> float | None:
-        found = _under_loss(scenario)
-        return None if found is None else value(found)
-
+def _simulated(name: str, metric: str, value: Callable[[him_ring.Cost], float]) -> None:
     def error(scenario: Scenario) -> float | None:
-        found = of(scenario)
-        return None if found is None else _OF_SIMULATION * found
+        found = _in_the_ring(scenario)
+        return None if found is None else Z * value(found[1])
 
-    formula(name, "simulated", "simulation by rounds", metric, error)(of)
+    @formula(name, "simulated", "reference simulation", metric, error)
+    def _(scenario: Scenario) -> float | None:
+        found = _in_the_ring(scenario)
+        return None if found is None else value(found[0])
 
 
-_simulated("003-under-loss", "frames_per_message", lambda found: found[0] + 1)  # and the END
-_simulated("003-rounds-under-loss", "rounds_per_message", lambda found: found[1])
+_simulated("003-under-loss", "frames_per_message", lambda cost: cost.packets)
+_simulated("003-rounds-under-loss", "rounds_per_message", lambda cost: cost.rounds)
 
 
 @formula("003-false-success", "corrected", "exact, by rounds", "false_success_share")
