@@ -115,13 +115,13 @@ class ProtocolSpec:
     """
 
     name: str
-    transport: Literal["channel", "udp", "tcp"]
+    transport: Literal["channel", "udp", "tcp", "any"]  # any: the single channel where there is one, else UDP
     options: type
     make: Callable[[Setting, Any], Machine]
     properties: tuple[str, ...]  # judged on every run, e.g. ("ST-1", "ST-2")
-    heartbeats: bool = False  # the protocol never falls silent by itself
-    beats: Callable[[Any], bool] = lambda options: False  # or does not with these options
     max_payload: int = 1400
+    beats: Callable[[Any], bool] = lambda options: False  # with these options it never falls silent by itself
     # The longest time for which a node may owe something and yet send nothing, with these options: a run in which
     # nothing moves for less than that has not ended.
     silence_ns: Callable[[Any], int] = lambda options: 0
+    key_file: Callable[[Any], str] = lambda options: ""  # where Setting.key stands, if these options want one

@@ -20,6 +20,7 @@ from harness.scenario import Scenario, load
 from harness.scenario.program import in_run
 from harness.workload import schedule
 from nodes.clock import Clock
+from nodes.keys import read_key
 from nodes.links import Attachment, Loopback
 from nodes.machine import Setting, full_frame_bytes
 from nodes.protocols import protocol
@@ -188,6 +189,7 @@ class _Run:
         read_delay, buffer = self.stage.readers.get(
             node, (scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes)
         )
+        key_file = self.spec.key_file(scenario.options)
         setting = Setting(
             me=number,
             members=members,
@@ -196,6 +198,7 @@ class _Run:
             slot_ns=max(slot, read_delay),
             buffer_pdus=scenario.node.buffer_pdus,
             hops={other: plan.hops(number, other) for other in members},
+            key=read_key(Path(key_file)) if key_file else b"",
         )
         submissions = [Submission(self.t0 + one.at_ns, one.number, one.to, one.data) for one in self.schedule[node]]
         return NodeConfig(
@@ -212,7 +215,7 @@ class _Run:
     def _attachment(self, host: str, transport: str, buffer_bytes: int | None = None) -> Attachment:
         plan, members = self.plan, self.scenario.nodes
         end = plan.interfaces(host)[0]
-        if transport != "tcp":  # what runs everywhere takes what there is
+        if transport == "any":
             transport = "udp" if plan.ipv6 else "channel"
         return Attachment(
             transport=transport,
@@ -253,7 +256,7 @@ class _Run:
             self.stage.mend()
             self.notes.send(NoteKind.MARK, text="heal")
         settle = max(self.scenario.settle_ns, self.spec.silence_ns(self.scenario.options))
-        if self.spec.heartbeats or self.spec.beats(self.scenario.options):  # such a protocol is never silent
+        if self.spec.beats(self.scenario.options):
             self._sleep_until(min(limit, time.time_ns() + settle))
             return time.time_ns() < limit
         seen, since = self._frames(), time.time_ns()

@@ -13,6 +13,7 @@ from dataclasses import fields
 from typing import Any
 
 from harness.scenario.model import Scenario, Top, write_variant
+from harness.scenario.program import without_place
 from harness.scenario.schema import write_table
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -42,9 +43,8 @@ def dump(scenario: Scenario) -> str:
 
 def identity(scenario: Scenario) -> str:
     """A hash of all that the scenario says, except its name and description."""
-    values = plain(scenario)
+    values = plain(without_place(scenario))
     del values["name"], values["description"]
-    values.get("own", {}).pop("program", None)  # where it lies; what it is says its hash
     return hashlib.sha256("\n".join(_document(values)).encode()).hexdigest()
 
 

@@ -25,7 +25,6 @@ from harness.scenario.program import find_program
 from harness.scenario.rules import Draft, check
 from harness.scenario.schema import Problems, keys_of, read_table
 from nodes.machine import ProtocolSpec
-from nodes.own.options import OwnOptions
 from nodes.protocols import NAMES, protocol
 
 T = TypeVar("T")
@@ -97,7 +96,7 @@ def _resolve(document: Document, resolved: bool, judged: bool) -> Scenario:
     draft.top = read_table(Top, {key: values[key] for key in values if key in top_keys}, (), problems, "a scenario")
     draft.spec = _protocol(values.get("protocol"), problems)
     options = _options(draft.spec, values, problems)
-    if isinstance(options, OwnOptions) and not resolved and not judged:
+    if not resolved and not judged:
         options = find_program(options, FilePath(document.name), problems)
     if "topology" in values:
         draft.topology = read_table(TopologyOptions, values["topology"], ("topology",), problems)

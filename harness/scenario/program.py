@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 from harness.scenario.model import Scenario
 from harness.scenario.problems import Problem
@@ -20,8 +21,10 @@ from nodes.own.options import OwnOptions
 COPY = "program"  # its name in a run directory
 
 
-def find_program(options: OwnOptions, scenario: Path, problems: Problems) -> OwnOptions:
-    """The options with the whole path and the hash; a problem if there is no such program."""
+def find_program(options: Any, scenario: Path, problems: Problems) -> Any:
+    """The options with the whole path and the hash of the program that they name; a problem if there is none."""
+    if not isinstance(options, OwnOptions):
+        return options
     path = (scenario.parent / options.program).resolve()
     reason = ""
     if not path.exists():
@@ -47,6 +50,13 @@ def take_along(scenario: Scenario, run_dir: Path) -> Scenario:
         return scenario
     shutil.copy(scenario.options.program, run_dir / COPY)
     return dataclasses.replace(scenario, options=dataclasses.replace(scenario.options, program=COPY))
+
+
+def without_place(scenario: Scenario) -> Scenario:
+    """The scenario as it is wherever the program lies: what it is says its hash."""
+    if not isinstance(scenario.options, OwnOptions):
+        return scenario
+    return dataclasses.replace(scenario, options=dataclasses.replace(scenario.options, program=""))
 
 
 def in_run(scenario: Scenario, run_dir: Path) -> Scenario:

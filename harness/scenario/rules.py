@@ -29,8 +29,6 @@ from harness.scenario.units import UNITS
 from nodes.machine import ProtocolSpec
 from topologies.plan import Plan, PlanError
 
-EVERYWHERE = ("raw", "own")  # protocols that run on a one_channel and on IPv6
-
 
 @dataclass(slots=True)
 class Draft:
@@ -86,7 +84,7 @@ def _plan(draft: Draft, problems: Problems) -> Plan | None:
 
 def _fits(draft: Draft) -> Iterator[Problem]:
     """The protocol's transport and the network."""
-    if draft.spec is None or draft.topology is None or draft.spec.name in EVERYWHERE:
+    if draft.spec is None or draft.topology is None or draft.spec.transport == "any":
         return
     one_channel = draft.topology.kind == "one_channel"
     if draft.spec.transport == "channel" and not one_channel:

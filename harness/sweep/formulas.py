@@ -20,6 +20,7 @@ from nodes.cmd import evaluation as cmd
 from nodes.him import evaluation as him
 from nodes.st import evaluation as st
 from nodes.st.evaluation import Load
+from nodes.tcp.options import TcpOptions
 
 Style = Literal["printed", "corrected", "simulated"]
 
@@ -163,13 +164,17 @@ _loss_free("003-packets-end", "corrected", "2n+1 and the END", lambda n: him.pac
 _loss_free("003-tcp", "printed", "TCP handshakes 3(n-1)", him.tcp_handshakes)
 
 
+def _over_tcp(scenario: Scenario) -> bool:
+    return isinstance(scenario.options, TcpOptions)
+
+
 def _either(
     name: str, style: Style, label: str, metric: str, packets: Callable[[int], float], stream: Callable[[int], float]
 ) -> None:
     @formula(name, style, label, metric)
     def _(scenario: Scenario) -> float | None:
         n = scenario.topology.nodes
-        return {"him": packets, "tcp": stream}[scenario.protocol](n) if not loss(scenario) else None
+        return (stream if _over_tcp(scenario) else packets)(n) if not loss(scenario) else None
 
 
 _either("003-either-printed", "printed", "2n+1, 3(n-1)", "packets_per_message", him.packets, him.tcp_handshakes)
@@ -179,7 +184,7 @@ _either("003-either", "corrected", "2n+2, 8(n-1)", "packets_per_message", lambda
 @formula("003-either-time", "corrected", "1.5 round trips, 2", "completion_p50_ms")
 def _either_time(scenario: Scenario) -> float | None:
     """§3.4.1: half a round trip for the DATA and one for the test; of TCP one and one."""
-    return {"him": 3, "tcp": 4}[scenario.protocol] * delay_s(scenario) * 1e3
+    return (4 if _over_tcp(scenario) else 3) * delay_s(scenario) * 1e3
 
 
 _of_n("003-missed-printed", "printed", "(1-1/n)^n", "missed_share", him.paper_bound)

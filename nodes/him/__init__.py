@@ -3,11 +3,18 @@
 from dataclasses import replace
 
 from nodes.him.core import MAX_PAYLOAD
-from nodes.him.keys import key_of
 from nodes.him.machine import Him
 from nodes.him.options import HimOptions
 from nodes.him.timing import decision_time_ns
 from nodes.machine import ProtocolSpec, Setting
+
+
+def key_of(node: int, given: bytes, options: HimOptions) -> bytes:
+    """The key that was given to the node, else the one that stands in the scenario for all to see."""
+    if options.auth == "none":
+        return given
+    key = given or options.key.encode()
+    return b"not " + key if node == options.outsider else key
 
 
 def make(setting: Setting, options: HimOptions) -> Him:
@@ -29,5 +36,6 @@ PROTOCOL = ProtocolSpec(
     properties=("HI-1", "HI-2", "HI-3", "HI-4", "HI-5", "HI-6", "HI-7"),
     max_payload=MAX_PAYLOAD,
     silence_ns=silence_ns,
+    key_file=lambda options: options.key_file if options.auth == "hmac" else "",
     beats=lambda options: options.alive_ns > 0,
 )

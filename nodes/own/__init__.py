@@ -7,14 +7,14 @@ from nodes.own.options import OwnOptions
 
 
 def _make(setting: Setting, options: OwnOptions) -> Machine:
-    from nodes.program import Program  # what it needs is imported in runs of programs only
+    from nodes.own.program import Program  # what it needs is imported in runs of programs only
 
     return Program(setting, options)
 
 
 PROTOCOL = ProtocolSpec(
     name="own",
-    transport="channel",
+    transport="any",
     options=OwnOptions,
     make=_make,
     properties=("NC",),

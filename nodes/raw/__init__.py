@@ -3,4 +3,4 @@
 from nodes.machine import ProtocolSpec
 from nodes.raw.machine import Raw, RawOptions
 
-PROTOCOL = ProtocolSpec(name="raw", transport="channel", options=RawOptions, make=Raw, properties=("NC",))
+PROTOCOL = ProtocolSpec(name="raw", transport="any", options=RawOptions, make=Raw, properties=("NC",))

@@ -11,6 +11,6 @@ PROTOCOL = ProtocolSpec(
     options=ToOptions,
     make=entity,
     properties=("TD-1", "TD-2", "TD-3", "TD-4", "TD-5", "TD-6"),
-    heartbeats=True,
+    beats=lambda options: True,
     max_payload=MAX_PAYLOAD,
 )

@@ -15,7 +15,7 @@ from harness.scenario import ScenarioError, dump, identity, load, loads
 from harness.verdict import judge_run
 from nodes.machine import Log, Received, Send, Setting, Submit, Wake
 from nodes.own.options import OwnOptions
-from nodes.program import Program, ProgramError
+from nodes.own.program import Program, ProgramError
 from nodes.wire.note import NoteKind
 from nodes.wire.own import OwnPdu
 from nodes.wire.raw import RawData

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from nodes.him import PROTOCOL
+from nodes.him import PROTOCOL, key_of
 from nodes.him.core import MAX_PAYLOAD
-from nodes.him.keys import key_of
 from nodes.him.machine import Him
 from nodes.him.options import HimOptions
 from nodes.him.seal import SEAL_BYTES, Open, Refused, Sealed, hash_of
+from nodes.keys import read_key
 from nodes.machine import Log, Received, Send, Setting, Submit
 from nodes.wire import decode_untrusted, encode
 from nodes.wire.him import (
@@ -107,22 +107,24 @@ def test_a_key_is_needed() -> None:
 def test_key_file_is_read_if_nobody_else_can(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_bytes(KEY + b"\n")
-    chosen = options(HMAC, key_file=str(file), key="not this one")
-    setting = Setting(me=1, members=(1, 2), seed=0)
     for mode in (0o640, 0o604, 0o620):
         file.chmod(mode)
         with pytest.raises(PermissionError, match="chmod 600"):
-            PROTOCOL.make(setting, chosen)
+            read_key(file)
     file.chmod(0o600)
-    assert key_of(1, b"", chosen) == KEY
-    assert key_of(1, b"given", chosen) == b"given"
-    assert key_of(1, b"", HMAC) == b"in the scenario"
-    assert key_of(1, b"", SLOW) == b""
-    assert key_of(1, b"", options(chosen, outsider=2)) == KEY != key_of(2, b"", options(chosen, outsider=2))
-    PROTOCOL.make(setting, chosen)
+    assert read_key(file) == KEY
     file.write_bytes(b"short")
     with pytest.raises(ValueError, match="at least 16 bytes"):
-        PROTOCOL.make(setting, chosen)
+        read_key(file)
+
+
+def test_which_key_a_node_has() -> None:
+    chosen = options(HMAC, key_file="somewhere", key="not this one")
+    assert (PROTOCOL.key_file(chosen), PROTOCOL.key_file(HMAC), PROTOCOL.key_file(SLOW)) == ("somewhere", "", "")
+    assert key_of(1, KEY, chosen) == KEY
+    assert key_of(1, b"", HMAC) == b"in the scenario"
+    assert key_of(1, b"", SLOW) == b""
+    assert key_of(1, KEY, options(chosen, outsider=2)) == KEY != key_of(2, KEY, options(chosen, outsider=2))
 
 
 def test_without_auth_nothing_is_added_and_nothing_sealed_is_taken() -> None:

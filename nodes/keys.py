@@ -1,12 +1,10 @@
-"""Where the group's key comes from (auth = "hmac")."""
+"""A group's key, where a protocol authenticates: read for the node, since a machine reads no file."""
 
 from __future__ import annotations
 
 import os
 import stat
 from pathlib import Path
-
-from nodes.him.options import HimOptions
 
 _KEY_BYTES = 16  # at least
 
@@ -22,11 +20,3 @@ def read_key(path: Path) -> bytes:
     if len(key) < _KEY_BYTES:
         raise ValueError(f"{path}: a key has at least {_KEY_BYTES} bytes, not {len(key)}")
     return key
-
-
-def key_of(node: int, given: bytes, options: HimOptions) -> bytes:
-    """The key that was given to the node, else the file's, else the one that stands in the scenario for all to see."""
-    if options.auth == "none":
-        return given
-    key = given or (read_key(Path(options.key_file)) if options.key_file else options.key.encode())
-    return b"not " + key if node == options.outsider else key
