@@ -6,13 +6,15 @@ asked says how many there were; the harness marks the beginning and the end; eve
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from captures.history import Event
+import numpy as np
+
+from captures.evidence import Notes
 from captures.pcap import Audit
 from captures.recorded import Recorded
+from captures.tables import Ints
 from nodes.wire.note import End, NoteKind, said
 
 
@@ -53,46 +55,47 @@ def counter_holes(audits: Mapping[str, Audit], counters: Mapping[str, Recorded])
     return holes
 
 
-def note_holes(events: Sequence[Event], nodes: Sequence[int]) -> list[Hole]:
+def note_holes(notes: Notes, nodes: Sequence[int]) -> list[Hole]:
     """What is missing among the NOTEs: numbers, ends, marks, whole nodes."""
-    numbers: dict[tuple[int, int], list[int]] = defaultdict(list)
-    ends: dict[tuple[int, int], Event] = {}
-    last: dict[int, int] = {}
-    killed: set[tuple[int, int]] = set()
-    marks: set[str] = set()
-    for event in events:
-        key = (event.node, event.incarnation)
-        numbers[key].append(event.number)
-        last[event.node] = max(event.incarnation, last.get(event.node, 0))
-        if event.kind is NoteKind.END:
-            ends[key] = event
-        elif event.kind is NoteKind.MARK:
-            marks.add(event.text.partition(" ")[0])
-        elif event.kind is NoteKind.FAULT:
-            killed.update((node, last[node]) for node in event.fault.killed if node in last)
+    key = notes.node << 32 | notes.incarnation
+    ends = {(end.node, end.incarnation): end for end in notes.rows(notes.of_kind(NoteKind.END))}
+    marks = {mark.text.partition(" ")[0] for mark in notes.rows(notes.of_kind(NoteKind.MARK))}
     holes = [Hole("harness.pcap", f"no MARK {mark} of the harness") for mark in ("start", "end") if mark not in marks]
-    for node in nodes:
-        if node not in last:
-            holes.append(Hole(f"n{node}", "no NOTE of this node"))
-    for (node, incarnation), found in sorted(numbers.items()):
+    holes += [Hole(f"n{node}", "no NOTE of this node") for node in nodes if node not in notes.node]
+    killed = _killed(notes)
+    order = np.lexsort((notes.number, key))
+    lives, begins = np.unique(key[order], return_index=True)
+    last = {life >> 32: life & 0xFFFFFFFF for life in lives.tolist()}
+    for life, numbers in zip(lives.tolist(), np.split(notes.number[order], begins)[1:], strict=True):
+        node, incarnation = life >> 32, life & 0xFFFFFFFF
         where = f"n{node}" if node else "harness"
         where += f", incarnation {incarnation}" if incarnation > 1 else ""
-        holes += [Hole(where, reason) for reason in _gaps(sorted(found))]
+        holes += [Hole(where, reason) for reason in _gaps(numbers)]
         if not node:
             continue
         end = ends.get((node, incarnation))
         total = said(End, end.values) if end is not None else None
-        if total is not None and total.notes != max(found):
-            holes.append(Hole(where, f"its END says {total.notes} NOTEs, the last one seen is {max(found)}"))
+        if total is not None and total.notes != numbers[-1]:
+            holes.append(Hole(where, f"its END says {total.notes} NOTEs, the last one seen is {numbers[-1]}"))
         if end is None and incarnation == last[node] and (node, incarnation) not in killed:
             holes.append(Hole(where, "no END: it did not stop as asked, or what came last is missing"))
     return holes
 
 
-def _gaps(numbers: Sequence[int]) -> Iterable[str]:
-    expected = 1
-    for number in numbers:
-        if number > expected:
-            lost = f"NOTE {expected}" if number == expected + 1 else f"NOTEs {expected} to {number - 1}"
-            yield f"{lost} missing"
-        expected = number + 1
+def _killed(notes: Notes) -> set[tuple[int, int]]:
+    """Node and incarnation of the processes that the harness killed."""
+    found = set()
+    for at in notes.of_kind(NoteKind.FAULT).tolist():
+        fault = notes[at]
+        for node in fault.fault.killed:
+            before = notes.incarnation[:at][notes.node[:at] == node]
+            if len(before):
+                found.add((node, int(before.max())))
+    return found
+
+
+def _gaps(numbers: Ints) -> Iterator[str]:
+    before = np.concatenate([[0], numbers[:-1]])
+    for at in np.flatnonzero(numbers - before > 1).tolist():
+        first, last = int(before[at]) + 1, int(numbers[at]) - 1
+        yield f"NOTE {first} missing" if first == last else f"NOTEs {first} to {last} missing"

@@ -9,6 +9,7 @@ type, would lose the order of the frames, which is what a capture is about; null
     time_ns captured original    when, bytes in the file, bytes on the wire
     interface direction link_src ifindex, "in" or "out", the sender's link address (null where the link tells none)
     ethertype ip_src ip_dst next_header port      port is UDP's destination
+    pdu_at               byte offset of what should be a PDU (null where there is none)
     type src pdu_length          "st.RST_PAK", sending node, length: only of PDUs that are right in every respect
     check_ok error               of frames that claim to carry a PDU: whether the check holds, and what is wrong
 
@@ -56,6 +57,7 @@ COMMON = pa.schema(
         ("ip_dst", pa.binary()),
         ("next_header", pa.int16()),
         ("port", pa.int32()),
+        ("pdu_at", pa.int64()),
         ("type", _NAMES),
         ("src", pa.int32()),
         ("pdu_length", pa.int32()),
@@ -306,6 +308,8 @@ class _Batch:
                 return self._address(kind, frames.ip_at > 0, at, np.full(self.rows.count, 16))
             case "ethertype" | "next_header" | "port":
                 return numbers(getattr(frames, name), kind, -1)
+            case "pdu_at":
+                return numbers(np.where(self.claims, self.offsets + (frames.pdu_at - frames.records), -1), kind, -1)
             case "type":
                 return named(self.kind.astype(np.int16) - _FIRST, _type_names(), _NO_PDU - _FIRST)
             case "src" | "pdu_length":

@@ -20,12 +20,11 @@ of `columns` for such files. u64 columns are bigint here, the same 64 bits: Spar
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from glob import glob
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import (
@@ -45,6 +44,8 @@ from pyspark.sql.types import (
 from captures.columns import AUDIT, audit, audit_table, read_frames, schema_of
 from captures.pcap import MISPLACED, Audit
 from captures.split import Range, ranges
+from captures.tally import COLUMNS as TALLIED
+from captures.tally import Tally
 
 pa: Any = pyarrow
 SPLIT_BYTES = 256 << 20
@@ -223,27 +224,10 @@ def captures_at(path: str) -> list[str]:
 
 def pdus_by_type(path: str, types: tuple[str, ...] | None, where: dict[str, Any]) -> Any:
     """Frames and bytes per type, direction and error of one range."""
-    names: list[Any] = [None, None, None]
-    totals: dict[tuple[int, int, int], tuple[int, int]] = {}
-    for batch in read_frames(path, ["type", "direction", "error", "captured"], types=types, **where):
-        keys = np.zeros(batch.num_rows, dtype=np.int64)
-        for i in range(3):
-            column: Any = batch.column(i)
-            if pa.types.is_dictionary(column.type) and column.null_count < len(column):
-                names[i] = column.dictionary
-                keys += (column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64) + 1) << 10 * i
-        kinds, index = np.unique(keys, return_inverse=True)
-        frames = np.bincount(index)
-        octets = np.bincount(index, weights=batch.column(3).to_numpy())
-        for kind, count, size in zip(kinds.tolist(), frames.tolist(), octets.tolist(), strict=True):
-            key = (kind & 1023, kind >> 10 & 1023, kind >> 20)
-            before = totals.get(key, (0, 0))
-            totals[key] = (before[0] + count, before[1] + int(size))
-    rows = [
-        {"file": path, "frames": frames, "bytes": octets}
-        | {name: names[i][key[i] - 1].as_py() for i, name in enumerate(("type", "direction", "error")) if key[i]}
-        for key, (frames, octets) in sorted(totals.items())
-    ]
+    tally = Tally()
+    for batch in read_frames(path, TALLIED, types=types, **where):
+        tally.add(path, batch)
+    rows = [{"file": one.capture, **asdict(one)} for one in tally.traffic()]
     return pa.RecordBatch.from_pylist(rows, pa.schema(PDUS_BY_TYPE))
 
 

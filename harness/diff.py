@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from captures.load import capture_files
 from captures.pcap import Audit, blocks
-from captures.run_history import capture_files
 from captures.unwrap import unwrap
 from captures.walk import RECORD_HEADER
 from harness.rundir import RunDir, RunDirError

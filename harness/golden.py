@@ -12,8 +12,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from captures.history import Event
-from captures.run_history import load_history
+import numpy as np
+
+from captures.evidence import OUT, Event
+from captures.load import load_evidence
 from harness.diff import explain, first_parting, side_by_side
 from harness.judges.facts import name_of
 from harness.manifest import read_manifest
@@ -58,14 +60,14 @@ def _first_difference(point: str, one: list[str], other: list[str], names: tuple
 
 def happened(captures: Path) -> dict[str, list[str]]:
     """Per node what it noted, per capture point which PDUs it sent, in order and without times."""
-    history = load_history(captures)
+    evidence = load_evidence(captures)
     found: dict[str, list[str]] = {}
-    for event in history.events:
+    for event in evidence.notes:
         found.setdefault(f"notes of n{event.node}" if event.node else "notes of the harness", []).append(_said(event))
-    for frame in history.transmissions:
-        if frame.direction == "out" and frame.at == f"n{frame.src}":
-            about = f" {name_of(frame.about, frame.seq)}" if frame.about else ""
-            found.setdefault(f"PDUs sent by {frame.at}", []).append(f"{frame.title}{about}, {frame.length} bytes")
+    frames = evidence.frames
+    for frame in frames.rows(np.flatnonzero((frames.direction == OUT) & (frames.node == frames.src))):
+        about = f" {name_of(frame.about, frame.seq)}" if frame.about else ""
+        found.setdefault(f"PDUs sent by {frame.at}", []).append(f"{frame.title}{about}, {frame.length} bytes")
     return found
 
 

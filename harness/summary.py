@@ -35,7 +35,7 @@ def summary(result: Result) -> str:
         lines.append(
             f"{_sign(measured.outcome)} {measured.expect.metric}: {value}, expected {_limits(measured.expect)}"
         )
-    for hole in result.history.holes:
+    for hole in result.evidence.holes:
         lines.append(f"hole     {hole}")
     _, all_in_all, colour = _SIGNS[result.outcome]
     lines.append(painted(all_in_all, colour))

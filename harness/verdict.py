@@ -11,9 +11,9 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from captures.history import Event, History
+from captures.evidence import Event, Evidence
+from captures.load import load_evidence
 from captures.metrics import measure
-from captures.run_history import load_history
 from harness.judges import Outcome, Verdict, judge
 from harness.runs import Run
 from harness.scenario import Scenario
@@ -62,7 +62,7 @@ class Result:
     """Everything that was decided about a run."""
 
     run: Run
-    history: History
+    evidence: Evidence
     properties: tuple[Judged, ...]
     metrics: tuple[Measured, ...]
 
@@ -76,7 +76,7 @@ class Result:
         outcomes = [one.outcome for one in self.properties] + [one.outcome for one in self.metrics]
         if Outcome.FAIL in outcomes:
             return Outcome.FAIL
-        if Outcome.UNKNOWN in outcomes or self.history.holes:
+        if Outcome.UNKNOWN in outcomes or self.evidence.holes:
             return Outcome.UNKNOWN
         return Outcome.PASS
 
@@ -96,29 +96,28 @@ def judge_run(run: Run) -> Result:
 def judge_captures(run: Run) -> Result:
     """The same, and nothing is written."""
     scenario = run.scenario
-    history = load_history(
+    evidence = load_evidence(
         run.where.captures,
         nodes=range(1, scenario.topology.nodes + 1),
         counters={} if run.manifest is None else run.manifest.findings.captures,
-        segments=protocol(scenario.protocol).transport == "tcp",
         protocol=scenario.protocol,
         options=scenario.options,
     )
     if run.manifest is not None and run.manifest.failed:
         reason = "manifest.json: the run was not carried out to its end"
-        history = dataclasses.replace(history, holes=(*history.holes, reason))
+        evidence = dataclasses.replace(evidence, holes=(*evidence.holes, reason))
     expected = dict.fromkeys(protocol(scenario.protocol).properties, Outcome.PASS)
     for expect in scenario.expect:
         if expect.property is not None and not (expect.property in EXACT and scenario.engine == "live"):
             expected[expect.property] = Outcome(expect.verdict or "pass")
-    verdicts = judge(history, expected)
+    verdicts = judge(evidence, expected)
     properties = [Judged(verdict, expected[verdict.property]) for verdict in verdicts]
     metrics = [
-        Measured(expect, measure(history, expect.metric), not history.holes)
+        Measured(expect, measure(evidence, expect.metric), not evidence.holes)
         for expect in scenario.expect
         if expect.metric is not None
     ]
-    return Result(run, history, tuple(properties), tuple(metrics))
+    return Result(run, evidence, tuple(properties), tuple(metrics))
 
 
 # verdict.json. No path, no time of this machine: equal captures give equal bytes.
@@ -126,7 +125,7 @@ def judge_captures(run: Run) -> Result:
 
 def document(result: Result) -> dict[str, Any]:
     """The verdict as it is written."""
-    history = result.history
+    evidence = result.evidence
     return {
         "format": FORMAT,
         "outcome": result.outcome,
@@ -134,9 +133,9 @@ def document(result: Result) -> dict[str, Any]:
         "protocol": result.scenario.protocol,
         "seed": result.scenario.seed,
         "evidence": {
-            "holes": list(history.holes),
-            "notes": len(history.events),
-            "frames": len(history.transmissions),
+            "holes": list(evidence.holes),
+            "notes": len(evidence.notes),
+            "frames": len(evidence.frames),
         },
         "properties": [_judged(one) for one in result.properties],
         "metrics": [_measured(one) for one in result.metrics],

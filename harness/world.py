@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from captures.history import Event, History
+from captures.evidence import Event, Evidence, Notes
 from nodes.machine import Farewell, Log, Machine, Received, Send, Submit, Wake
 from nodes.wire import Pdu, decode_untrusted, encode
 from nodes.wire.note import NoteKind
@@ -175,8 +175,8 @@ class World:
         """A mark of the harness: "heal", "end quiet" (all was settled: judges of liveness may decide), "end limit"."""
         self._harness(NoteKind.MARK, (), text)
 
-    def history(self) -> History:
-        return History(tuple(sorted(self._nodes)), tuple(self._events))
+    def history(self) -> Evidence:
+        return Evidence(tuple(sorted(self._nodes)), Notes(self._events))
 
     def local(self, number: int) -> int:
         return self._nodes[number].clock(self.now)

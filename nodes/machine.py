@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from nodes.facet import About, Moment
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind
 
@@ -119,6 +120,8 @@ class ProtocolSpec:
     options: type
     make: Callable[[Setting, Any], Machine]
     properties: tuple[str, ...]  # judged on every run, e.g. ("ST-1", "ST-2")
+    pdus: tuple[About, ...] = ()  # what its PDUs say about messages
+    moment: Moment | None = None  # its rule about when a delivery takes place, if it has one
     max_payload: int = 1400
     beats: Callable[[Any], bool] = lambda options: False  # with these options it never falls silent by itself
     # The longest time for which a node may owe something and yet send nothing, with these options: a run in which

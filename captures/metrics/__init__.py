@@ -1,4 +1,4 @@
-"""Metrics: numbers that an expectation may be about and that sweeps tabulate, each a function of the history of a run.
+"""Metrics: numbers that an expectation may be about and that sweeps tabulate, each a function of the evidence of a run.
 
 A new one is a function with `@metric(name, meaning, unit)` in the file of its family.
 """
@@ -6,7 +6,7 @@ A new one is a function with `@metric(name, meaning, unit)` in the file of its f
 from captures.metrics import latency, network, protocols, recovery, traffic
 from captures.metrics.latency import latencies_ms
 from captures.metrics.network import delays_by_link, loss_by_receiver
-from captures.metrics.registry import METRICS, Metric, measure, metric, sent_frames
+from captures.metrics.registry import METRICS, Metric, measure, metric
 
 FAMILIES = (traffic, latency, network, protocols, recovery)  # importing them enters their metrics
 
@@ -19,5 +19,4 @@ __all__ = [
     "loss_by_receiver",
     "measure",
     "metric",
-    "sent_frames",
 ]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from captures.history import History
+from captures.evidence import Evidence
 from captures.metrics.registry import metric, of_kind, quantiles
 from nodes.wire.note import NoteKind, Sent, said
 
 _MS = 1e6
 
 
-def submitted_ns(history: History) -> dict[tuple[int, int], int]:
+def submitted_ns(evidence: Evidence) -> dict[tuple[int, int], int]:
     """Message -> when it was submitted, as far as its SENT tells the submission."""
     submitted = {
-        (event.node, event.incarnation, event.seq): event.time_ns for event in of_kind(history, NoteKind.SUBMITTED)
+        (event.node, event.incarnation, event.seq): event.time_ns for event in of_kind(evidence, NoteKind.SUBMITTED)
     }
     began: dict[tuple[int, int], int] = {}
-    for event in of_kind(history, NoteKind.SENT):
+    for event in of_kind(evidence, NoteKind.SENT):
         sent = said(Sent, event.values)
         at_ns = submitted.get((event.node, event.incarnation, sent.submission)) if sent else None
         if at_ns is not None:
@@ -25,12 +25,12 @@ def submitted_ns(history: History) -> dict[tuple[int, int], int]:
     return began
 
 
-def latencies_ms(history: History, kind: NoteKind = NoteKind.DELIVERED) -> list[float]:
+def latencies_ms(evidence: Evidence, kind: NoteKind = NoteKind.DELIVERED) -> list[float]:
     """From submission to each delivery, or to each NOTE of another kind, in the order of size."""
-    began = submitted_ns(history)
+    began = submitted_ns(evidence)
     found = (
         (event.time_ns - began[event.about, event.seq]) / _MS
-        for event in of_kind(history, kind)
+        for event in of_kind(evidence, kind)
         if (event.about, event.seq) in began
     )
     return sorted(found)
@@ -39,14 +39,14 @@ def latencies_ms(history: History, kind: NoteKind = NoteKind.DELIVERED) -> list[
 quantiles("latency", "from submission to delivery", latencies_ms)
 
 
-def since_sending_ms(kind: NoteKind, history: History) -> list[float]:
+def since_sending_ms(kind: NoteKind, evidence: Evidence) -> list[float]:
     """From SENT to each NOTE of a kind about the same message."""
     sent: dict[tuple[int, int], int] = {}
-    for event in of_kind(history, NoteKind.SENT):
+    for event in of_kind(evidence, NoteKind.SENT):
         sent.setdefault((event.about, event.seq), event.time_ns)
     return [
         (event.time_ns - sent[event.about, event.seq]) / _MS
-        for event in of_kind(history, kind)
+        for event in of_kind(evidence, kind)
         if (event.about, event.seq) in sent
     ]
 
@@ -60,13 +60,13 @@ for _name, _what, _kind in (
 
 
 @metric("outage_max_ms", "the longest time between two deliveries at a node that did not stop", "ms")
-def _outage(history: History) -> float | None:
-    stopped = {event.node for event in of_kind(history, NoteKind.LEFT)}
-    for event in of_kind(history, NoteKind.FAULT):
+def _outage(evidence: Evidence) -> float | None:
+    stopped = {event.node for event in of_kind(evidence, NoteKind.LEFT)}
+    for event in of_kind(evidence, NoteKind.FAULT):
         stopped.update(event.fault.stopped)
     last: dict[int, int] = {}
     longest: int | None = None
-    for event in of_kind(history, NoteKind.DELIVERED):
+    for event in of_kind(evidence, NoteKind.DELIVERED):
         if event.node in stopped:
             continue
         if event.node in last:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from captures.history import Event, History, Transmission
+import numpy as np
+
+from captures.evidence import Event, Evidence, facets, titles
 from captures.metrics.latency import since_sending_ms
-from captures.metrics.registry import count, mean, metric, of_kind, once, quantiles, ratio, sent_frames
+from captures.metrics.registry import count, mean, messages, metric, of_kind, once, quantiles, ratio
+from captures.tables import Ints
 from nodes.cmd import notes as cmd_notes
 from nodes.cmd.options import CmdOptions
 from nodes.delta import evaluation as delta
@@ -18,78 +21,78 @@ from nodes.wire.note import NoteKind, said
 _MS = 1e6
 
 
-# PDU -> the bytes of its tag among n nodes, with so many entries; a matrix has n x n counters and no entries.
-_TAG_BYTES: dict[str, Callable[[int, int], int]] = {
-    "delta.DATA": lambda n, entries: n + 10 * entries,
-    "cmd.DATA": lambda n, records: 4 * n + 8 * records,
-    "cmd.MATRIX": lambda n, _: 4 * n * n,
-}
-
-
-def _tagged(history: History) -> list[Transmission]:
+def _tagged(evidence: Evidence) -> Ints:
     """All copies; nothing if some are not seen because they did not fit into one frame: they have the longest tags."""
-    frames = [frame for frame in sent_frames(history) if frame.title in _TAG_BYTES]
-    seen = {(frame.about, frame.seq) for frame in frames}
-    sent = (event for event in of_kind(history, NoteKind.SENT) if set(event.peers) - {event.node})
-    return frames if all((event.about, event.seq) in seen for event in sent) else []
+    frames = evidence.frames
+    tagged = frames.of_type(*(title for title, facet in facets().items() if facet.tag_bytes))
+    rows = np.intersect1d(frames.sent, tagged)
+    sent = (event for event in of_kind(evidence, NoteKind.SENT) if set(event.peers) - {event.node})
+    seen = set(messages(frames, rows))
+    return rows if all((event.about, event.seq) in seen for event in sent) else rows[:0]
 
 
-def _settled(history: History) -> list[Transmission]:
+def _settled(evidence: Evidence) -> Ints:
     """The second half of the copies: tags grow from nothing in the first."""
-    frames = sorted(_tagged(history), key=lambda frame: frame.time_ns)
-    return frames[len(frames) // 2 :]
+    rows = _tagged(evidence)
+    rows = rows[np.argsort(evidence.frames.time_ns[rows], kind="stable")]
+    return rows[len(rows) // 2 :]
 
 
-def _entries(frames: list[Transmission]) -> list[int]:
-    return [frame.entries for frame in frames if frame.title != "cmd.MATRIX"]
+def _entries(evidence: Evidence, rows: Ints) -> list[int]:
+    """How many entries the tags have, of those that have any."""
+    with_entries = evidence.frames.of_type(*(title for title, facet in facets().items() if facet.tag))
+    found: list[int] = evidence.frames.entries[rows[np.isin(rows, with_entries)]].tolist()
+    return found
 
 
-def _bytes(history: History, frames: list[Transmission]) -> list[int]:
-    nodes = len(history.nodes)
-    return [_TAG_BYTES[frame.title](nodes, frame.entries) for frame in frames]
+def _bytes(evidence: Evidence, rows: Ints) -> list[int]:
+    frames, known, names = evidence.frames, facets(), titles()
+    told = zip(frames.type[rows].tolist(), frames.entries[rows].tolist(), strict=True)
+    tags = ((known[names[kind]].tag_bytes, entries) for kind, entries in told)
+    return [tag_bytes(len(evidence.nodes), entries) for tag_bytes, entries in tags if tag_bytes]
 
 
 @metric("tag_entries", "entries of CB, or s-records, per message sent")
-def _tag_entries(history: History) -> float | None:
-    return mean(_entries(_tagged(history)))
+def _tag_entries(evidence: Evidence) -> float | None:
+    return mean(_entries(evidence, _tagged(evidence)))
 
 
 @metric("tag_entries_max", "the most entries of CB, or s-records, of any message")
-def _tag_entries_max(history: History) -> float | None:
-    return max(_entries(_tagged(history)), default=None)
+def _tag_entries_max(evidence: Evidence) -> float | None:
+    return max(_entries(evidence, _tagged(evidence)), default=None)
 
 
 @metric("tag_bytes", "bytes of the tag per copy sent: CB and its counts; vector time and s-records; a matrix", "bytes")
-def _tag_bytes(history: History) -> float | None:
-    return mean(_bytes(history, _tagged(history)))
+def _tag_bytes(evidence: Evidence) -> float | None:
+    return mean(_bytes(evidence, _tagged(evidence)))
 
 
 @metric("settled_entries", "entries per copy, of the second half of the copies")
-def _settled_entries(history: History) -> float | None:
-    return mean(_entries(_settled(history)))
+def _settled_entries(evidence: Evidence) -> float | None:
+    return mean(_entries(evidence, _settled(evidence)))
 
 
 @metric("settled_tag_bytes", "bytes of the tag per copy, of the second half of the copies", "bytes")
-def _settled_tag_bytes(history: History) -> float | None:
-    return mean(_bytes(history, _settled(history)))
+def _settled_tag_bytes(evidence: Evidence) -> float | None:
+    return mean(_bytes(evidence, _settled(evidence)))
 
 
 # Δ-causal order (002 §4). Figure 4 is about a steady state, and about waits that the whole order did not need.
 
 
-def _delta_deliveries(history: History) -> list[Event]:
-    if not isinstance(history.options, DeltaOptions):
+def _delta_deliveries(evidence: Evidence) -> list[Event]:
+    if not isinstance(evidence.options, DeltaOptions):
         return []
     return [
         event
-        for event in of_kind(history, NoteKind.DELIVERED)
+        for event in of_kind(evidence, NoteKind.DELIVERED)
         if event.about != event.node and said(delta_notes.Delivered, event.values)
     ]
 
 
-def _log(history: History) -> Iterator[delta.Sending | delta.Delivery]:
+def _log(evidence: Evidence) -> Iterator[delta.Sending | delta.Delivery]:
     sent: set[tuple[int, int]] = set()
-    for event in history.events:
+    for event in evidence.notes:
         if event.kind is NoteKind.SENT:
             sending = said(delta_notes.Sent, event.values)
             if sending is not None:
@@ -102,20 +105,20 @@ def _log(history: History) -> Iterator[delta.Sending | delta.Delivery]:
 
 
 @once
-def _steady(history: History) -> list[delta.Measured]:
-    if not isinstance(history.options, DeltaOptions):
+def _steady(evidence: Evidence) -> list[delta.Measured]:
+    if not isinstance(evidence.options, DeltaOptions):
         return []
-    limit_ns = history.options.limit_ns
-    return delta.steady(delta.measure(_log(history), history.nodes, limit_ns), limit_ns)
+    limit_ns = evidence.options.limit_ns
+    return delta.steady(delta.measure(_log(evidence), evidence.nodes, limit_ns), limit_ns)
 
 
 def _of_fig_4(name: str, meaning: str, value: Callable[[delta.Point], float]) -> None:
     @metric(name, f"{meaning} (paper 002 §4), in the steady state: from twice Δ on")
-    def _(history: History) -> float | None:
-        found = _steady(history)
+    def _(evidence: Evidence) -> float | None:
+        found = _steady(evidence)
         if not found:
             return None
-        return value(delta.point(found, history.options.max_cb, history.options.delta_ns))
+        return value(delta.point(found, evidence.options.max_cb, evidence.options.delta_ns))
 
 
 _of_fig_4("cb_full_share", "rate_MAX: messages that came with MAX_CB entries for their receiver", lambda p: p.rate_max)
@@ -131,23 +134,23 @@ _of_fig_4("cb_entries", "entries of CB per message", lambda p: p.tag_entries)
 
 
 @metric("steady_messages", "deliveries of Δ-causal order that Fig. 4 counts: of messages sent in the steady state")
-def _counted(history: History) -> float | None:
-    return len(_steady(history)) or None
+def _counted(evidence: Evidence) -> float | None:
+    return len(_steady(evidence)) or None
 
 
 @metric("late_share", "messages that came after their deadline")
-def _late(history: History) -> float | None:
-    late = sum(1 for event in of_kind(history, NoteKind.REFUSED) if event.text == "late" and event.seq)
-    return ratio(late, late + len(_delta_deliveries(history)))
+def _late(evidence: Evidence) -> float | None:
+    late = sum(1 for event in of_kind(evidence, NoteKind.REFUSED) if event.text == "late" and event.seq)
+    return ratio(late, late + len(_delta_deliveries(evidence)))
 
 
 # Causal order (004).
 
 
-def _queue_waits_ms(history: History) -> list[float]:
-    if not isinstance(history.options, CmdOptions):
+def _queue_waits_ms(evidence: Evidence) -> list[float]:
+    if not isinstance(evidence.options, CmdOptions):
         return []
-    told = (said(cmd_notes.Delivered, event.values) for event in of_kind(history, NoteKind.DELIVERED))
+    told = (said(cmd_notes.Delivered, event.values) for event in of_kind(evidence, NoteKind.DELIVERED))
     return [one.waited_ns / _MS for one in told if one]
 
 
@@ -158,16 +161,16 @@ quantiles("queue_wait", "from arrival to delivery of causally ordered messages",
 
 
 @metric("success_share", "messages of which the sender was told SUCCESS")
-def _success(history: History) -> float | None:
-    told = list(of_kind(history, NoteKind.RESULT))
+def _success(evidence: Evidence) -> float | None:
+    told = list(of_kind(evidence, NoteKind.RESULT))
     return ratio(sum(event.text == "SUCCESS" for event in told), len(told))
 
 
 @metric("false_success_share", "messages of which the sender was told SUCCESS before all it was sent to had delivered")
-def _false_success(history: History) -> float | None:
+def _false_success(evidence: Evidence) -> float | None:
     missing: dict[tuple[int, int], set[int]] = {}
     false = 0
-    for event in history.events:
+    for event in evidence.notes:
         key = (event.about, event.seq)
         if event.kind is NoteKind.SENT:
             missing[key] = set(event.peers)
@@ -175,27 +178,26 @@ def _false_success(history: History) -> float | None:
             missing[key].discard(event.node)
         elif event.kind is NoteKind.RESULT and event.text == "SUCCESS":
             false += bool(missing.get(key))
-    return ratio(false, count(history, NoteKind.RESULT))
+    return ratio(false, count(evidence, NoteKind.RESULT))
 
 
 @metric("rounds_per_message", "multicasts of a message until the sender was told")
-def _rounds(history: History) -> float | None:
-    told = (said(him_notes.Result, event.values) for event in of_kind(history, NoteKind.RESULT))
+def _rounds(evidence: Evidence) -> float | None:
+    told = (said(him_notes.Result, event.values) for event in of_kind(evidence, NoteKind.RESULT))
     return mean([one.round + 1 for one in told if one])
 
 
-def _completions_ms(history: History) -> list[float]:
+def _completions_ms(evidence: Evidence) -> list[float]:
     """Per message, when the last neighbour has answered (paper 003 §3.4.1: half a round trip, and one for the test).
 
     Over TCP no answer can be seen in a frame: the sender is told in the moment in which the last one comes.
     """
-    if history.segments:
-        return since_sending_ms(NoteKind.RESULT, history)
-    sent_at = {(event.about, event.seq): event.time_ns for event in of_kind(history, NoteKind.SENT)}
-    last: dict[tuple[int, int], int] = {}
-    for frame in history.transmissions:
-        if frame.title == "him.ANSWER" and frame.direction == "in" and frame.at.startswith("n"):
-            last[frame.about, frame.seq] = frame.time_ns
+    if len(evidence.segments):
+        return since_sending_ms(NoteKind.RESULT, evidence)
+    sent_at = {(event.about, event.seq): event.time_ns for event in of_kind(evidence, NoteKind.SENT)}
+    frames = evidence.frames
+    answers = np.intersect1d(frames.came, frames.of_type("him.ANSWER"))
+    last = dict(zip(messages(frames, answers), frames.time_ns[answers].tolist(), strict=True))
     return [(at_ns - sent_at[key]) / _MS for key, at_ns in last.items() if key in sent_at]
 
 

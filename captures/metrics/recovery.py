@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from captures.history import History
+import numpy as np
+
+from captures.evidence import Evidence
 from captures.metrics.latency import submitted_ns
-from captures.metrics.registry import count, metric, of_kind, ratio, sent_frames
+from captures.metrics.registry import count, messages, metric, of_kind, ratio
 from nodes.wire.note import NoteKind
 
 BURST_NS = 5_000_000  # what is submitted within this time belongs to one burst
@@ -16,12 +18,12 @@ Message = tuple[int, int]  # origin, number
 
 
 @metric("sorted_per_data", "U/L of paper 000 §5: PDUs that entities sort after a loss, per entity and message")
-def _sorted(history: History) -> float | None:
-    held = dict.fromkeys(history.nodes, 0)  # accepted and not yet delivered
-    recovering = dict.fromkeys(history.nodes, False)
+def _sorted(evidence: Evidence) -> float | None:
+    held = dict.fromkeys(evidence.nodes, 0)  # accepted and not yet delivered
+    recovering = dict.fromkeys(evidence.nodes, False)
     found = 0
     rounds = False
-    for event in history.events:
+    for event in evidence.notes:
         if event.kind is NoteKind.ACCEPTED:
             held[event.node] += 1
         elif event.kind is NoteKind.DELIVERED:
@@ -31,47 +33,47 @@ def _sorted(history: History) -> float | None:
             if recovering[event.node] and event.text == "DATA":
                 found += held[event.node]
             recovering[event.node] = event.text == "RECOV"
-    messages = count(history, NoteKind.SENT)
-    if not rounds and not any(event.kind is NoteKind.ACCEPTED for event in history.events):
+    messages = count(evidence, NoteKind.SENT)
+    if not rounds and not count(evidence, NoteKind.ACCEPTED):
         return None  # not of these protocols
-    return ratio(found, messages * len(history.nodes))
+    return ratio(found, messages * len(evidence.nodes))
 
 
 @metric("go_back_per_data", "what a go-back would repeat: per burst, messages from the first lost one on, per message")
-def _go_back(history: History) -> float | None:
-    to = {(event.about, event.seq): set(event.peers) for event in of_kind(history, NoteKind.SENT)}
-    first, again = _times_on_channel(history)
+def _go_back(evidence: Evidence) -> float | None:
+    to = {(event.about, event.seq): set(event.peers) for event in of_kind(evidence, NoteKind.SENT)}
+    first, again = _times_on_channel(evidence)
     came: dict[Message, set[int]] = defaultdict(set)
-    for frame in history.transmissions:
-        key = (frame.about, frame.seq)
-        if frame.direction != "in" or key not in first or not frame.title.endswith(".DATA") or frame.at[0] != "n":
-            continue
-        if frame.time_ns < again.get(key, frame.time_ns + 1):
-            came[key].add(int(frame.at[1:]))
+    frames = evidence.frames
+    arrived = np.intersect1d(frames.came, frames.carriers)
+    told = (frames.node[arrived].tolist(), frames.time_ns[arrived].tolist(), messages(frames, arrived))
+    for node, time_ns, key in zip(*told, strict=True):
+        if key in first and time_ns < again.get(key, time_ns + 1):
+            came[key].add(node)
     behind = 0
-    for burst in _bursts(history, first):
+    for burst in _bursts(evidence, first):
         lost = [number for number, key in enumerate(burst) if to.get(key, set()) - came[key]]
         behind += len(burst) - lost[0] if lost else 0
     return ratio(behind, len(first))
 
 
-def _times_on_channel(history: History) -> tuple[dict[Message, int], dict[Message, int]]:
+def _times_on_channel(evidence: Evidence) -> tuple[dict[Message, int], dict[Message, int]]:
     """When each message was on the single channel first, and when for the second time."""
     first: dict[Message, int] = {}
     again: dict[Message, int] = {}
-    for frame in history.transmissions:
-        if frame.at == "channel" and frame.title.endswith(".DATA") and frame.about:
-            key = (frame.about, frame.seq)
-            (again if key in first else first).setdefault(key, frame.time_ns)
+    frames = evidence.frames
+    rows = np.intersect1d(frames.sent, frames.carriers) if frames.on_channel else np.zeros(0, np.int64)
+    for key, time_ns in zip(messages(frames, rows), frames.time_ns[rows].tolist(), strict=True):
+        (again if key in first else first).setdefault(key, time_ns)
     return first, again
 
 
-def _bursts(history: History, first: dict[Message, int]) -> Iterator[list[Message]]:
+def _bursts(evidence: Evidence, first: dict[Message, int]) -> Iterator[list[Message]]:
     """Messages that were submitted together, in the order in which the channel carried them."""
-    submitted = submitted_ns(history)
+    submitted = submitted_ns(evidence)
     began = sorted(
         (submitted.get((event.about, event.seq), event.time_ns), event.about, event.seq)
-        for event in of_kind(history, NoteKind.SENT)
+        for event in of_kind(evidence, NoteKind.SENT)
         if (event.about, event.seq) in first
     )
     burst: list[Message] = []
@@ -87,12 +89,13 @@ def _bursts(history: History, first: dict[Message, int]) -> Iterator[list[Messag
 
 
 @metric("missed_share", "multicasts that ended in a false SUCCESS, of all of decided messages (paper 003 §3.4.2)")
-def _missed(history: History) -> float | None:
+def _missed(evidence: Evidence) -> float | None:
     """Every multicast is a trial: one whose failure is found is repeated, one whose failure is missed is the last."""
-    multicasts = Counter((frame.about, frame.seq) for frame in sent_frames(history) if frame.title == "him.DATA")
+    frames = evidence.frames
+    multicasts = Counter(messages(frames, np.intersect1d(frames.sent, frames.of_type("him.DATA"))))
     lacking: dict[Message, set[int]] = {}
     trials = missed = 0
-    for event in history.events:
+    for event in evidence.notes:
         key = (event.about, event.seq)
         if event.kind is NoteKind.SENT:
             lacking[key] = set(event.peers)

@@ -1,4 +1,4 @@
-"""The table of metrics: a name, a unit, a meaning, and a function from the history of a run to a number.
+"""The table of metrics: a name, a unit, a meaning, and a function from the evidence of a run to a number.
 
 A metric that has no value in a run (the latency of no delivery) is None: an expectation about it is unknown.
 """
@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from captures.history import Event, History, Transmission
+from captures.evidence import Event, Evidence, Frames, Notes
+from captures.tables import Ints
 from nodes.wire.note import NoteKind
 
 T = TypeVar("T")
-Measure = Callable[[History], float | None]
+Measure = Callable[[Evidence], float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +44,10 @@ def metric(name: str, meaning: str, unit: str = "") -> Callable[[Measure], Measu
     return enter
 
 
-def measure(history: History, name: str) -> float | None:
+def measure(evidence: Evidence, name: str) -> float | None:
     """The value of a metric in a run; ValueError names the nearest spelling."""
     if name in METRICS:
-        return METRICS[name].measure(history)
+        return METRICS[name].measure(evidence)
     near = difflib.get_close_matches(name, METRICS, n=1)
     raise ValueError(f"no metric is called {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
@@ -54,34 +55,31 @@ def measure(history: History, name: str) -> float | None:
 # What the families share.
 
 
-def once(find: Callable[[History], T]) -> Callable[[History], T]:
-    """What several metrics are made of is found once per history."""
-    last: list[tuple[History, T]] = []
+def once(find: Callable[[Evidence], T]) -> Callable[[Evidence], T]:
+    """What several metrics are made of is found once per evidence."""
+    last: list[tuple[Evidence, T]] = []
 
-    def found(history: History) -> T:
-        if not last or last[0][0] is not history:
-            last[:] = [(history, find(history))]
+    def found(evidence: Evidence) -> T:
+        if not last or last[0][0] is not evidence:
+            last[:] = [(evidence, find(evidence))]
         return last[0][1]
 
     return found
 
 
-def of_kind(history: History, kind: NoteKind) -> Iterator[Event]:
+def of_kind(evidence: Evidence, kind: NoteKind) -> Iterator[Event]:
     """The NOTEs of one kind."""
-    return (event for event in history.events if event.kind is kind)
+    return iter(evidence.notes.rows(evidence.notes.of_kind(kind)))
 
 
-def count(history: History, kind: NoteKind) -> int:
+def count(evidence: Evidence, kind: NoteKind) -> int:
     """How many NOTEs of a kind there are."""
-    return sum(1 for _ in of_kind(history, kind))
+    return len(evidence.notes.of_kind(kind))
 
 
-def sent_frames(history: History) -> list[Transmission]:
-    """Every frame once, where it was sent: on the single channel, or as it leaves its node."""
-    on_channel = [one for one in history.transmissions if one.at == "channel"]
-    if on_channel:
-        return on_channel
-    return [one for one in history.transmissions if one.direction == "out" and one.at == f"n{one.src}"]
+def messages(table: Notes | Frames, rows: Ints) -> list[tuple[int, int]]:
+    """The messages that these rows are about: origin and number."""
+    return list(zip(table.about[rows].tolist(), table.seq[rows].tolist(), strict=True))
 
 
 def ratio(part: float, whole: float) -> float | None:
@@ -99,7 +97,7 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
 
-def quantiles(name: str, what: str, values: Callable[[History], Sequence[float]], unit: str = "ms") -> None:
+def quantiles(name: str, what: str, values: Callable[[Evidence], Sequence[float]], unit: str = "ms") -> None:
     """Enter half, 99% and all of a distribution: <name>_p50_<unit>, _p99_, _max_."""
     for word, share, meaning in (
         ("p50", 0.5, "half of them"),
@@ -107,7 +105,7 @@ def quantiles(name: str, what: str, values: Callable[[History], Sequence[float]]
         ("max", 1.0, "all of them"),
     ):
 
-        def measured(history: History, share: float = share) -> float | None:
-            return quantile(sorted(values(history)), share)
+        def measured(evidence: Evidence, share: float = share) -> float | None:
+            return quantile(sorted(values(evidence)), share)
 
         metric(f"{name}_{word}_{unit}", f"{what}: {meaning} took no longer", unit)(measured)

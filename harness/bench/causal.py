@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from captures.history import History
+from captures.evidence import Evidence
 from captures.metrics.registry import mean
 from harness.bench.emulated import Emulated, complaint, emulated
 from harness.judges.causality import causal_past, latest_before
@@ -130,15 +130,15 @@ def scheme(name: str, run: Emulated) -> Scheme:
         run.metric("latency_p50_ms"),
         run.metric("latency_p99_ms"),
         run.metric("delivered_share"),
-        inversions(run.history),
+        inversions(run.evidence),
         run.violated,
     )
 
 
 def tag_sizes(run: Emulated) -> list[int]:
     """Bytes of tag per message, as its sender notes it: entries behind TS (delta), records behind the number (cmd)."""
-    options = run.history.options
-    n = len(run.history.nodes)
+    options = run.evidence.options
+    n = len(run.evidence.nodes)
     sent = run.events(NoteKind.SENT)
     if isinstance(options, DeltaOptions):
         return [n + 10 * one.entries for event in sent if (one := said(DeltaSent, event.values))]
@@ -154,10 +154,8 @@ def within(delta_ms: int, loss_percent: int, run: Emulated) -> Within:
     sent = {(event.about, event.seq): event.time_ns for event in run.events(NoteKind.SENT)}
     in_time = {
         (frame.about, frame.seq)
-        for frame in run.history.transmissions
-        if frame.direction == "in"
-        and frame.at.startswith("n")
-        and frame.time_ns - sent[frame.about, frame.seq] <= delta_ms * 1_000_000
+        for frame in run.evidence.frames.rows(run.evidence.frames.came)
+        if frame.time_ns - sent[frame.about, frame.seq] <= delta_ms * 1_000_000
     }
     return Within(
         delta_ms,
@@ -166,14 +164,14 @@ def within(delta_ms: int, loss_percent: int, run: Emulated) -> Within:
         len(in_time) / len(sent),
         run.metric("delivered_share"),
         run.metric("latency_p99_ms"),
-        inversions(run.history),
+        inversions(run.evidence),
         run.violated,
     )
 
 
-def inversions(history: History) -> int:
+def inversions(evidence: Evidence) -> int:
     """How many deliveries took place before one of a message in their causal past, at the same node."""
-    facts = Facts(history)
+    facts = Facts(evidence)
     past = causal_past(facts)
     count = 0
     for life in facts.lives:

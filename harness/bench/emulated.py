@@ -1,4 +1,4 @@
-"""One emulated run for a benchmark: carried out, judged, and its history."""
+"""One emulated run for a benchmark: carried out, judged, and its evidence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from captures.history import Event, History
+from captures.evidence import Event, Evidence
 from captures.metrics.registry import measure, of_kind
 from harness import rundir
 from harness.engines.outcome import EngineOptions
@@ -27,19 +27,19 @@ class Emulated:
     wall_s: float
 
     @property
-    def history(self) -> History:
-        return self.result.history
+    def evidence(self) -> Evidence:
+        return self.result.evidence
 
     def metric(self, name: str) -> float:
         """Its value in this run; a benchmark's runs have one."""
-        value = measure(self.history, name)
+        value = measure(self.evidence, name)
         if value is None:
             raise AssertionError(f"the run {self.result.scenario.name} has no {name}")
         return value
 
     def events(self, kind: NoteKind) -> list[Event]:
         """The NOTEs of one kind."""
-        return list(of_kind(self.history, kind))
+        return list(of_kind(self.evidence, kind))
 
     @property
     def violated(self) -> tuple[str, ...]:

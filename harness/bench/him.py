@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from captures.metrics import sent_frames
 from harness.bench.emulated import Emulated, emulated
 
 _NORM_MS = {0: (2.19, 4.3), 1: (2.18, 10.0), 5: (2.19, 22.0), 10: (4.30, 23.0), 20: (6.39, 45.0)}  # half, 99 %
@@ -128,7 +127,7 @@ def cost(nodes: int) -> Cost:
     if run.violated:
         raise AssertionError(f"a group of {nodes} without loss violates {', '.join(run.violated)}")
     tcp = emulated(_COST.format(protocol="tcp", nodes=nodes))
-    sent = Counter(frame.title for frame in sent_frames(run.history))
+    sent = Counter(frame.title for frame in run.evidence.frames.rows(run.evidence.frames.sent))
     count = run.metric("sent")
     return Cost(
         nodes,
@@ -142,4 +141,5 @@ def cost(nodes: int) -> Cost:
 
 
 def _received(run: Emulated) -> int:
-    return sum(frame.at == "n1" and frame.direction == "in" for frame in run.history.transmissions)
+    frames = run.evidence.frames
+    return int((frames.node[frames.came] == 1).sum())

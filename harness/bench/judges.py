@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from captures.history import Event, History
+from captures.evidence import Event, Evidence, Notes
 from harness.judges import judge
 from nodes.delta.options import DeltaOptions
 from nodes.wire.note import NoteKind
@@ -41,7 +41,7 @@ class JudgesResult:
         return f"judging {self.group}: {shown}; grows with exponent {self.exponent:.2f}"
 
 
-def orderly_history(deliveries: int, nodes: int = 10, share: float = 0.5) -> History:
+def orderly(deliveries: int, nodes: int = 10, share: float = 0.5) -> Evidence:
     """A quiet run: every node sends in turn to a share of the others (1: to all); all deliver in the order of sending.
 
     Deliveries trail behind, node by node, so that the logs are not simply parallel.
@@ -50,7 +50,7 @@ def orderly_history(deliveries: int, nodes: int = 10, share: float = 0.5) -> His
     width = max(1, round(share * nodes))
     events = list(_orderly(deliveries // width, everybody, width))
     events.append(Event(events[-1].time_ns + 1, 0, NoteKind.MARK, text="end quiet", capture="harness.pcap", frame=1))
-    return History(everybody, tuple(events), options=DeltaOptions(delta_ns=10**12))
+    return Evidence(everybody, Notes(events), options=DeltaOptions(delta_ns=10**12))
 
 
 def _orderly(messages: int, everybody: tuple[int, ...], width: int) -> Iterator[Event]:
@@ -102,13 +102,13 @@ def bench_judges(
     for group, properties in GROUPS.items():
         counts, seconds = [], []
         for size in sizes:
-            history = orderly_history(size, share=1.0 if group == "TD" else 0.5)
+            evidence = orderly(size, share=1.0 if group == "TD" else 0.5)
             begin = clock()
-            verdicts = judge(history, properties)
+            verdicts = judge(evidence, properties)
             seconds.append(clock() - begin)
             wrong = [verdict for verdict in verdicts if verdict.outcome.value != "pass"]
             if wrong:
                 raise AssertionError(f"the benchmark's history is orderly, but {wrong[0]}")
-            counts.append(sum(event.kind is NoteKind.DELIVERED for event in history.events))
+            counts.append(sum(event.kind is NoteKind.DELIVERED for event in evidence.notes))
         results.append(JudgesResult(group, tuple(counts), tuple(seconds)))
     return results

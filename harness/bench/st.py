@@ -161,7 +161,7 @@ def _memory_per_s(nodes: int) -> float:
     begin = time.perf_counter()
     world.run()
     took = time.perf_counter() - begin
-    return sum(one.kind is NoteKind.CONFIRMED for one in world.history().events) / took
+    return sum(one.kind is NoteKind.CONFIRMED for one in world.history().notes) / took
 
 
 def _exponent(points: list[tuple[int, float]]) -> float:
@@ -176,7 +176,7 @@ def under_loss(rate: str, options: str = "") -> Iterator[UnderLoss]:
     for loss in _LOSSES:
         text = {"rate": rate, "loss": loss, "options": options}
         paced = emulated(_UNDER_LOSS.format(per_s=200, for_s=5, **text))
-        waits = latencies_ms(paced.history, NoteKind.CONFIRMED)
+        waits = latencies_ms(paced.evidence, NoteKind.CONFIRMED)
         pushed = emulated(_UNDER_LOSS.format(per_s=round(_RATES[rate] / 5e3), for_s=5e6 / _RATES[rate], **text))
         per_s = confirmed_per_s(pushed)
         loss_free = loss_free or per_s

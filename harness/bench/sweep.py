@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from captures.run_history import capture_files
+from captures.load import capture_files
 from captures.spark_source import pdus_by_type
 from harness.bench.emulated import carry_out_below
 from harness.scenario import load

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from captures.history import Event
+from captures.evidence import Event
 from captures.metrics.latency import submitted_ns
 from harness.bench.emulated import Emulated, complaint, emulated
 from nodes.machine import full_frame_bytes
@@ -212,7 +212,7 @@ def _exclusions(run: Emulated) -> int:
     members: dict[int, set[int]] = {}
     seen: Counter[tuple[int, int]] = Counter()  # who was taken out, who saw it
     for view in run.events(NoteKind.VIEW):
-        before = members.get(view.node, set(run.history.nodes))
+        before = members.get(view.node, set(run.evidence.nodes))
         members[view.node] = set(view.peers)
         if view.text == "stop":
             seen.update((gone, view.node) for gone in before - set(view.peers))
@@ -229,7 +229,7 @@ def _changes(n: int, loss: int) -> Changes:
     faults = _CRASH.format(crash=crash, n=n) + _RESTART.format(restart=crash + span, n=n)
     run = emulated(head + faults + _CUT.format(cut=cut, cut_for=span) + _LEAVE.format(leave=leave, n=n))
     died, back, cut_off, healed, left = (event.time_ns for event in run.events(NoteKind.FAULT))
-    everybody = set(run.history.nodes)
+    everybody = set(run.evidence.nodes)
     others = everybody - {n}
     return Changes(
         n,
@@ -242,7 +242,7 @@ def _changes(n: int, loss: int) -> Changes:
         _until_view(run, (healed, left), everybody, everybody),
         _until_view(run, (left, left + span * _MS), others, others),
         max(0, _exclusions(run) - 3),
-        (run.history.events[-1].time_ns - run.history.events[0].time_ns) / 1e9,
+        (run.evidence.notes[-1].time_ns - run.evidence.notes[0].time_ns) / 1e9,
         run.violated,
     )
 
@@ -256,7 +256,7 @@ def _until_view(run: Emulated, between_ns: tuple[int, int], whom: set[int], memb
 
 def _until_delivery(run: Emulated, since_ns: int, whom: set[int]) -> float:
     """Until the last of them has delivered something that was submitted since then, in ms."""
-    fresh = {message for message, at_ns in submitted_ns(run.history).items() if at_ns > since_ns}
+    fresh = {message for message, at_ns in submitted_ns(run.evidence).items() if at_ns > since_ns}
     return _until_all(whom, (one for one in run.events(NoteKind.DELIVERED) if (one.about, one.seq) in fresh), since_ns)
 
 

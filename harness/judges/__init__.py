@@ -1,4 +1,4 @@
-"""Judges: from the history of a run to pass, fail or unknown. Importing the package registers them all.
+"""Judges: from the evidence of a run to pass, fail or unknown. Importing the package registers them all.
 
 A new judge is a function with `@judge_of(name, meaning)` in the file of its family, and histories in one line each
 that it must pass, fail and leave undecided in tests/.

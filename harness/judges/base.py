@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from captures.history import Event, History
+from captures.evidence import Event, Evidence
 from harness.judges.facts import Facts, describe
 
 
@@ -36,7 +36,7 @@ class Verdict:
     outcome: Outcome
     sentence: str
     events: tuple[Event, ...] = ()  # the violating events: message, node, capture and frame number stand in them
-    excerpt: tuple[str, ...] = ()  # the smallest part of the history that shows it, one event per line
+    excerpt: tuple[str, ...] = ()  # the smallest part of the evidence that shows it, one event per line
 
 
 # What a judge says.
@@ -61,7 +61,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """The history cannot tell."""
+    """The evidence cannot tell."""
 
     sentence: str
 
@@ -108,10 +108,10 @@ def find_judge(name: str) -> Judge:
     raise ValueError(f"no judge is called {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 
-def judge(history: History, properties: Iterable[str]) -> list[Verdict]:
+def judge(evidence: Evidence, properties: Iterable[str]) -> list[Verdict]:
     """One verdict per property, in the order asked for."""
     chosen = [find_judge(name) for name in properties]
-    facts = Facts(history)
+    facts = Facts(evidence)
     return [_verdict(each, facts) for each in chosen]
 
 
@@ -120,7 +120,7 @@ def _verdict(each: Judge, facts: Facts) -> Verdict:
         finding = each.decide(facts)
     except Exception as error:  # whatever it is, nothing was judged
         return Verdict(each.property, Outcome.UNKNOWN, f"the judge threw {type(error).__name__}: {error}")
-    holes = facts.history.holes
+    holes = facts.evidence.holes
     evidence = f"the evidence has {len(holes)} hole{'s' if len(holes) > 1 else ''} (first: {holes[0]})" if holes else ""
     if isinstance(finding, Broken) and not (holes and finding.by_absence):
         excerpt = {_place(event): event for event in (*finding.context, *finding.events)}

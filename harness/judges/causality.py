@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.judges.facts import Facts, Ints
+from captures.tables import Ints
+from harness.judges.facts import Facts
 
 
 class NotCausal(Exception):

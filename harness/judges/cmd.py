@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from captures.history import Event
+from captures.evidence import OUT, Event
+from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
 from harness.judges.causality import NotCausal, Past, causal_past, latest_before
 from harness.judges.common import undelivered
-from harness.judges.facts import Facts, Ints, name_of
+from harness.judges.facts import Facts, name_of
 from nodes.cmd.notes import Sent, vector
 from nodes.cmd.options import CmdOptions
 from nodes.wire.note import said
@@ -97,26 +98,28 @@ def _all_copies(facts: Facts) -> Finding:
 
 @judge_of("CD-3", "tag size: at most one s-record per (sender, destination), N(N-1) in all; copies add |D|-1")
 def tag_bound(facts: Facts) -> Finding:
-    options = facts.history.options
+    options = facts.evidence.options
     if isinstance(options, CmdOptions) and options.scheme != "s_records":
         return Holds(f"the scheme {options.scheme!r} has no such bound")
-    bound = len(facts.history.nodes) * (len(facts.history.nodes) - 1)
+    bound = len(facts.evidence.nodes) * (len(facts.evidence.nodes) - 1)
     noted = 0
-    for event in (facts.events[at] for at in facts.s_event.tolist()):
+    for event in (facts.notes[at] for at in facts.s_event.tolist()):
         told = said(Sent, event.values)
         noted += told is not None
         if told and told.records > bound:
             return Broken(f"n{event.node} sent {told.records} s-records, more than {bound}", (event,))
-    copies = [frame for frame in facts.history.transmissions if frame.title == "cmd.DATA"]
+    frames = facts.evidence.frames
+    copies = frames.of_type("cmd.DATA")
     targets = {
-        key: len(facts.events[at].peers) for key, at in zip(facts.keys, facts.sent_at.tolist(), strict=True) if at >= 0
+        key: len(facts.notes[at].peers) for key, at in zip(facts.keys, facts.sent_at.tolist(), strict=True) if at >= 0
     }
-    for frame in copies:
-        most = bound + max(0, targets.get((frame.about, frame.seq), 1) - 1)
-        if frame.entries > most:
+    columns = (frames.about[copies], frames.seq[copies], frames.entries[copies])
+    for at, about, seq, entries in zip(copies.tolist(), *(column.tolist() for column in columns), strict=True):
+        if entries > bound + max(0, targets.get((about, seq), 1) - 1):
+            frame = frames[at]
             where = f"{frame.capture} #{frame.frame}"
             return Broken(f"a copy of {name_of(frame.about, frame.seq)} has {frame.entries} s-records ({where})")
-    if not noted and not copies and len(facts.s_event):
+    if not noted and not len(copies) and len(facts.s_event):
         return Undecided("no sending says how many s-records its tag had")
     return Holds(f"no tag had more than {bound} s-records")
 
@@ -128,9 +131,11 @@ def vector_time_counts(facts: Facts) -> Finding:
     said = {
         facts.keys[message]: vector(facts.sending(message)[0].values) for message in np.unique(facts.s_message).tolist()
     }
-    for frame in facts.history.transmissions:
-        if frame.vector and frame.direction == "out":
-            said[frame.about, frame.seq] = frame.vector
+    frames = facts.evidence.frames
+    copies = frames.of_type("cmd.DATA")
+    copies = copies[frames.direction[copies] == OUT]
+    names = zip(frames.about[copies].tolist(), frames.seq[copies].tolist(), strict=True)
+    said |= dict(zip(names, frames.said(copies, "v"), strict=True))
     if not any(said.values()):
         return Undecided("no message says its vector time") if said else Holds("nothing was sent")
     try:

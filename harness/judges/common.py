@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, all_of, judge_of, when_quiet
-from harness.judges.facts import Facts, Ints
+from harness.judges.facts import Facts
 
 
 @judge_of("NC", "no creation: what is delivered was sent, to this node, before")
@@ -99,7 +100,7 @@ def selectively_information_preserving(facts: Facts) -> Finding:
 
 
 def _everything_everywhere(facts: Facts, messages: Ints, why: str) -> Finding:
-    nodes = np.array(facts.history.nodes, np.int64)
+    nodes = np.array(facts.evidence.nodes, np.int64)
     all_messages, all_nodes = np.repeat(messages, len(nodes)), np.tile(nodes, len(messages))
     return undelivered(facts, facts.pair(all_messages, all_nodes), all_messages, all_nodes, why)
 

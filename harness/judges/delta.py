@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from captures.history import Event, History
+from captures.evidence import Event, Evidence
+from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, Undecided, all_of, judge_of
 from harness.judges.causality import NotCausal, causal_past, latest_before
 from harness.judges.cmd import causal_among_delivered
-from harness.judges.facts import Facts, Ints
+from harness.judges.facts import Facts
 from nodes.delta.notes import Delivered, Sent
 from nodes.delta.options import DeltaOptions
 from nodes.wire.note import NoteKind, said
@@ -36,18 +37,19 @@ class _Limits:
         return self.skew_ns <= self.options.epsilon_ns
 
 
-def skew_ns(history: History) -> int:
+def skew_ns(evidence: Evidence) -> int:
     """The greatest difference between any two local clocks' errors, as far as notes show it."""
-    offsets = [event.local_ns - event.time_ns for event in history.events if event.node]
-    return max(offsets) - min(offsets) if offsets else 0
+    notes = evidence.notes
+    offsets = (notes.local_ns - notes.time_ns)[notes.node > 0]
+    return int(offsets.max() - offsets.min()) if len(offsets) else 0
 
 
 def _limits(facts: Facts, tick_ns: int) -> _Limits | None:
-    options = facts.history.options
+    options = facts.evidence.options
     if not isinstance(options, DeltaOptions):
         return None
     # A note is written some microseconds before it is captured, on every clock alike: that is no skew.
-    return _Limits(options, tick_ns, max(0, skew_ns(facts.history) - tick_ns))
+    return _Limits(options, tick_ns, max(0, skew_ns(facts.evidence) - tick_ns))
 
 
 _NO_DELTA = Undecided("the scenario does not say what Δ is")
@@ -106,8 +108,10 @@ def _late(facts: Facts, row: int, sentence: str) -> Broken:
 
 def _refusals(facts: Facts) -> list[tuple[Event, Event | None]]:
     """Messages (not submissions) refused on arrival, and their sendings."""
-    sent = {facts.keys[message]: facts.events[at] for message, at in enumerate(facts.sent_at.tolist()) if at >= 0}
-    return [(event, sent.get((event.about, event.seq))) for event in facts.refused if event.about and event.seq]
+    sent = {facts.keys[message]: facts.notes[at] for message, at in enumerate(facts.sent_at.tolist()) if at >= 0}
+    return [
+        (event, sent.get((event.about, event.seq))) for event in facts.of(NoteKind.REFUSED) if event.about and event.seq
+    ]
 
 
 def _dropped_only_late(facts: Facts, limits: _Limits) -> Finding:
@@ -131,16 +135,17 @@ def _nothing_vanished(facts: Facts) -> Finding:
     """Every frame that entered a node led to a delivery or a refusal, once the run is quiet."""
     if facts.end != "quiet":
         return Holds("the run did not end quietly: a message may still wait")
-    known = {(event.node, event.about, event.seq) for event in (*facts.refused, *facts.alarms)}
+    known = {(event.node, event.about, event.seq) for event in (*facts.of(NoteKind.REFUSED), *facts.of(NoteKind.ALARM))}
     for row in range(len(facts.d_message)):
         event = facts.delivery(row)
         known.add((event.node, event.about, event.seq))
-    down = {node for node in facts.history.nodes if any(not life.up for life in facts.lives if life.node == node)}
-    for frame in facts.history.transmissions:
-        if frame.direction != "in" or not frame.seq or not frame.at.startswith("n"):
-            continue
-        node = int(frame.at[1:])
-        if node not in down and (node, frame.about, frame.seq) not in known and frame.title == "delta.DATA":
+    down = {node for node in facts.evidence.nodes if any(not life.up for life in facts.lives if life.node == node)}
+    frames = facts.evidence.frames
+    came = np.intersect1d(frames.came, frames.of_type("delta.DATA"))
+    told = (frames.node[came], frames.about[came], frames.seq[came])
+    for at, node, about, seq in zip(came.tolist(), *(column.tolist() for column in told), strict=True):
+        if seq and node not in down and (node, about, seq) not in known:
+            frame = frames[at]
             return Broken(
                 f"a message of n{frame.about} entered n{node} ({frame.capture} #{frame.frame}) and was neither "
                 "delivered nor refused",
@@ -151,15 +156,15 @@ def _nothing_vanished(facts: Facts) -> Finding:
 
 @judge_of("DC-3", "tag size: at most MAX_CB entries for each of N processes")
 def tag_bound(facts: Facts) -> Finding:
-    options = facts.history.options
+    options = facts.evidence.options
     if not isinstance(options, DeltaOptions):
         return Undecided("the scenario does not say what MAX_CB is")
     if options.scheme != "bounded":
         return Holds(f"the scheme {options.scheme!r} has no such bound")
     most = options.max_cb
-    bound = most * len(facts.history.nodes)
+    bound = most * len(facts.evidence.nodes)
     seen = False
-    for event in (facts.events[at] for at in facts.s_event.tolist()):
+    for event in (facts.notes[at] for at in facts.s_event.tolist()):
         sent = said(Sent, event.values)
         seen = seen or sent is not None
         if sent and sent.entries > bound:
@@ -187,7 +192,7 @@ def no_unnecessary_wait(facts: Facts, tick_ns: int = TICK_NS) -> Finding:
         past = causal_past(facts)
     except NotCausal as error:
         return Undecided(str(error))
-    stepped = {event.node for event in facts.events if event.kind is NoteKind.CLOCK}
+    stepped = {event.node for event in facts.of(NoteKind.CLOCK)}
     stamps = np.array([time_stamp(facts, message) for message in range(len(facts.keys))], np.int64)
     full = limits.options.max_cb
     for life in facts.lives:

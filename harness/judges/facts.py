@@ -1,23 +1,21 @@
-"""The facts of a history in the form judges need: messages numbered, deliveries as columns, lives, the end.
+"""The facts of a run in the form judges need: messages numbered, deliveries as columns, lives, the end.
 
-Made in one pass over the events; everything after it works on numpy columns, so that 10^6 deliveries are judged
-in seconds.
+Everything works on columns, so that 10^6 deliveries are judged in seconds; only the few NOTEs at which lives begin and
+end are looked at one by one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
-from captures.history import Event, History
+from captures.evidence import Event, Evidence
+from captures.tables import Ints, codes
 from nodes.wire.note import NoteKind, Over, said
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+_ABOUT_MESSAGES = (NoteKind.SENT, NoteKind.ACCEPTED, NoteKind.PREACKED, NoteKind.DELIVERED)
 
 
 @dataclass(slots=True)
@@ -76,79 +74,81 @@ def describe(event: Event) -> str:
 
 
 class Facts:
-    """A history, indexed."""
+    """The evidence of a run, indexed. A message is a number, from 0 in the order in which messages are first noted."""
 
-    def __init__(self, history: History) -> None:
-        self.history = history
-        self.events = history.events
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.notes = notes = evidence.notes
         self.end = ""  # "quiet", "limit", or "" when nothing was said
         self.heal: Event | None = None  # the last MARK heal
         self.lives: list[Life] = []
-        self.submitted: list[Event] = []
-        self.refused: list[Event] = []
-        self.results: list[Event] = []
-        self.alarms: list[Event] = []
-        self.faults: list[Event] = []
-        self.accepted: dict[tuple[int, int], Event] = {}  # (message, node) -> its first ACCEPTED
-        self.preacked: list[tuple[int, int, Event]] = []  # life, message, event
-        self.keys: list[tuple[int, int]] = []  # message -> (origin, seq)
-        self._read()
-
-    def _read(self) -> None:
-        current = {node: self._begin(node, True) for node in self.history.nodes}
-        ids: dict[tuple[int, int], int] = {}
-        delivered: list[tuple[int, int, int]] = []  # life, message, event
-        sent: list[tuple[int, int, int]] = []
-        targets: list[tuple[int, ...]] = []
-        about_messages = {NoteKind.SENT, NoteKind.ACCEPTED, NoteKind.PREACKED, NoteKind.DELIVERED}
-        lists = {
-            NoteKind.SUBMITTED: self.submitted,
-            NoteKind.REFUSED: self.refused,
-            NoteKind.RESULT: self.results,
-            NoteKind.ALARM: self.alarms,
-        }
-        for index, event in enumerate(self.events):
-            node, kind = event.node, event.kind
-            if not node:
-                self._harness(event, current)
-                continue
-            life = current.get(node)
-            if life is None:
-                life = current[node] = self._begin(node, True)
-            if life.incarnation != event.incarnation or (life.stopped is not None and life.stopped.node == node):
-                if life.incarnation or life.stopped is not None:
-                    life.stopped = life.stopped or event
-                    life = current[node] = self._begin(node, False)
-                life.incarnation = event.incarnation
-            if kind in about_messages:
-                key = (event.about, event.seq)
-                message = ids.setdefault(key, len(ids))
-                if kind is NoteKind.DELIVERED:
-                    delivered.append((life.index, message, index))
-                elif kind is NoteKind.SENT:
-                    sent.append((life.index, message, index))
-                    targets.append(event.peers)
-                elif kind is NoteKind.ACCEPTED:
-                    self.accepted.setdefault((message, node), event)
-                else:
-                    self.preacked.append((life.index, message, event))
-            elif kind is NoteKind.VIEW:
-                life.views.append(event)
-            elif kind is NoteKind.LEFT:
-                life.stopped = event
-            elif kind in lists:
-                lists[kind].append(event)
-        self.keys = list(ids)
-        self.d_life, self.d_message, self.d_event = _columns(delivered)
-        self.s_life, self.s_message, self.s_event = _columns(sent)
-        counts = np.fromiter(map(len, targets), np.int64, len(targets))
-        self.t_message = np.repeat(self.s_message, counts)  # (message, node) of every destination
-        self.t_node = np.fromiter(chain.from_iterable(targets), np.int64, int(counts.sum()))
+        self._kept: dict[NoteKind, list[Event]] = {}
+        life = self._live()
         self.life_node = np.array([life.node for life in self.lives], np.int64)
+        rows = np.flatnonzero(np.isin(notes.kind, _ABOUT_MESSAGES) & (notes.node > 0))
+        about, seq = notes.about[rows], notes.seq[rows]
+        message = codes(about, seq)
+        _, first = np.unique(message, return_index=True)
+        self.keys: list[tuple[int, int]] = list(zip(about[first].tolist(), seq[first].tolist(), strict=True))
+        self.source: Ints = about[first]  # message -> origin
+
+        def of(kind: NoteKind) -> tuple[Ints, Ints, Ints]:
+            """Life, message and row of the NOTEs of a kind."""
+            chosen = np.flatnonzero(notes.kind[rows] == kind)
+            return life[rows[chosen]], message[chosen], rows[chosen]
+
+        self.d_life, self.d_message, self.d_event = of(NoteKind.DELIVERED)
+        self.s_life, self.s_message, self.s_event = of(NoteKind.SENT)
+        self.a_life, self.a_message, self.a_event = of(NoteKind.ACCEPTED)
+        self.p_life, self.p_message, self.p_event = of(NoteKind.PREACKED)
+        targets = notes.peers.take(self.s_event)
+        self.t_message = np.repeat(self.s_message, targets.counts)  # (message, node) of every destination
+        self.t_node = targets.flat
+
+    def _live(self) -> Ints:
+        """Tell the lives of all nodes apart; the life to which each NOTE belongs."""
+        notes = self.notes
+        current = {node: self._begin(node, True) for node in self.evidence.nodes}
+        order = np.argsort(notes.node, kind="stable")
+        node, incarnation, left = notes.node[order], notes.incarnation[order], notes.kind[order] == NoteKind.LEFT
+        # Where a life may begin: at a node's first NOTE, in a new incarnation, after it left.
+        begins = np.ones(len(order), bool)
+        begins[1:] = (node[1:] != node[:-1]) | (incarnation[1:] != incarnation[:-1]) | left[:-1]
+        turns = np.zeros(len(order), bool)
+        turns[order[begins]] = True
+        turns |= np.isin(notes.kind, (NoteKind.VIEW, NoteKind.LEFT)) | (notes.node == 0)
+        life_at: dict[int, int] = {}
+        rows = np.flatnonzero(turns)
+        for row, event in zip(rows.tolist(), notes.rows(rows), strict=True):
+            if event.node:
+                life_at[row] = self._turn(event, current).index
+            else:
+                self._harness(event, current)
+        # From one beginning to the next a node lives one life.
+        lives = np.array([life_at.get(row, -1) for row in order[begins].tolist()], np.int64)
+        found = np.empty(len(order), np.int64)
+        found[order] = lives[np.cumsum(begins) - 1] if len(order) else lives
+        return found
 
     def _begin(self, node: int, first: bool) -> Life:
         life = Life(len(self.lives), node, first)
         self.lives.append(life)
+        return life
+
+    def _turn(self, event: Event, current: dict[int, Life]) -> Life:
+        node = event.node
+        life = current.get(node)
+        if life is None:
+            life = current[node] = self._begin(node, True)
+        if life.incarnation != event.incarnation or (life.stopped is not None and life.stopped.node == node):
+            if life.incarnation or life.stopped is not None:
+                life.stopped = life.stopped or event
+                life = current[node] = self._begin(node, False)
+            life.incarnation = event.incarnation
+        if event.kind is NoteKind.VIEW:
+            life.views.append(event)
+        elif event.kind is NoteKind.LEFT:
+            life.stopped = event
         return life
 
     def _harness(self, event: Event, current: dict[int, Life]) -> None:
@@ -159,12 +159,18 @@ class Facts:
             elif word == "end":
                 self.end = "quiet" if rest == "quiet" or said(Over, event.values) == Over(quiet=1) else "limit"
         elif event.kind is NoteKind.FAULT:
-            self.faults.append(event)
             for node in event.fault.stopped:
                 if node in current:
                     current[node].stopped = current[node].stopped or event
 
-    # Columns. A message is its index in `keys`.
+    def of(self, kind: NoteKind) -> list[Event]:
+        """What nodes (or, of a FAULT, the harness) noted of a kind."""
+        if kind not in self._kept:
+            at = self.notes.of_kind(kind)
+            self._kept[kind] = self.notes.rows(at[(self.notes.node[at] == 0) == (kind is NoteKind.FAULT)])
+        return self._kept[kind]
+
+    # Columns.
 
     @cached_property
     def d_node(self) -> Ints:
@@ -177,11 +183,6 @@ class Facts:
         at = np.full(len(self.keys), -1, np.int64)
         at[self.s_message[::-1]] = self.s_event[::-1]
         return at
-
-    @cached_property
-    def source(self) -> Ints:
-        """Message -> origin."""
-        return np.fromiter((about for about, _ in self.keys), np.int64, len(self.keys))
 
     @cached_property
     def first_copies(self) -> Ints:
@@ -201,12 +202,12 @@ class Facts:
 
     def delivery(self, row: int) -> Event:
         """The DELIVERED event of a row."""
-        return self.events[int(self.d_event[row])]
+        return self.notes[int(self.d_event[row])]
 
     def sending(self, message: int) -> tuple[Event, ...]:
         """The SENT event of a message, if it was seen: for excerpts."""
         at = int(self.sent_at[message])
-        return (self.events[at],) if at >= 0 else ()
+        return (self.notes[at],) if at >= 0 else ()
 
     def name(self, message: int) -> str:
         return name_of(*self.keys[message])
@@ -217,7 +218,7 @@ class Facts:
 
     @cached_property
     def _nodes(self) -> int:
-        return 1 + max((*self.life_node.tolist(), *self.history.nodes, *self.t_node.tolist()), default=0)
+        return 1 + max((*self.life_node.tolist(), *self.evidence.nodes, *self.t_node.tolist()), default=0)
 
     def pair(self, messages: Ints, nodes: Ints) -> Ints:
         """One number per (message, node)."""
@@ -233,8 +234,3 @@ class Facts:
     def delivery_pairs(self) -> Ints:
         """The pair of every delivery."""
         return self.pair(self.d_message, self.d_node)
-
-
-def _columns(rows: list[tuple[int, int, int]]) -> tuple[Ints, Ints, Ints]:
-    table = np.array(rows, np.int64).reshape(len(rows), 3)
-    return table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()

@@ -6,13 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from captures.history import Event, Transmission
+import numpy as np
+
+from captures.evidence import OUT, Event, Frame
 from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of
 from harness.judges.common import no_duplication
 from harness.judges.facts import Facts, name_of
 from nodes.him.notes import Delivered
 from nodes.him.options import HimOptions
-from nodes.wire.note import said
+from nodes.wire.him import HAVE
+from nodes.wire.note import NoteKind, said
 
 _PACKETS = ("him.DATA", "him.QUERY", "him.ANSWER", "him.REPORT")  # what §4 of the paper counts; END comes on top
 _SLACK_NS = 50_000_000  # scheduling and the own packets' time on the network
@@ -29,7 +32,7 @@ class _Message:
 
 
 def _messages(facts: Facts) -> list[_Message]:
-    results = {(event.about, event.seq): event for event in reversed(facts.results)}
+    results = {(event.about, event.seq): event for event in reversed(facts.of(NoteKind.RESULT))}
     deliveries: dict[tuple[int, int], dict[int, Event]] = defaultdict(dict)
     for row in range(len(facts.d_message)):
         event = facts.delivery(row)
@@ -38,7 +41,7 @@ def _messages(facts: Facts) -> list[_Message]:
     for message, at in enumerate(facts.sent_at.tolist()):
         if at < 0:
             continue
-        sending, key = facts.events[at], facts.keys[message]
+        sending, key = facts.notes[at], facts.keys[message]
         members = frozenset(sending.peers)
         messages.append(_Message(sending, members, deliveries.get(key, {}), results.get(key)))
     return sorted(messages, key=lambda one: one.sending.time_ns)
@@ -153,7 +156,7 @@ def _forgotten(facts: Facts, one: _Message) -> bool:
 
 def _decision_limit_ns(facts: Facts) -> int | None:
     """(maxfail + 1) T_dec with the largest time-outs allowed, then the probes (D-HI-6), from D-HI-12 by hand."""
-    options = facts.history.options
+    options = facts.evidence.options
     if not isinstance(options, HimOptions):
         return None
     rto = options.rto_max_ns
@@ -181,23 +184,31 @@ def same_bytes(facts: Facts) -> Finding:
                 (other, event),
                 facts.sending(message),
             )
-    held: dict[tuple[int, int], Transmission] = {}  # message -> a frame whose sender says what it holds
-    for frame in facts.history.transmissions:
-        if (
-            frame.digest
-            and frame.direction == "out"
-            and frame.at == f"n{frame.src}"
-            and frame.src in facts.history.nodes
-        ):
-            said = held.setdefault((frame.about, frame.seq), frame)
-            if said.digest != frame.digest:
-                return _different(facts, said, frame)
+    frames, hashes = facts.evidence.frames, _hashes(facts)
+    held: dict[tuple[int, int], int] = {}  # message -> a frame whose sender says what it holds
+    for at in sorted(hashes):
+        one = held.setdefault((int(frames.about[at]), int(frames.seq[at])), at)
+        if hashes[one] != hashes[at]:
+            return _different(facts, frames[one], frames[at])
     if not hashed and not held and len(facts.d_message):
         return Undecided("neither deliveries nor packets carry a hash")
     return Holds(f"{len(first)} messages were delivered with the same hash everywhere")
 
 
-def _different(facts: Facts, one: Transmission, other: Transmission) -> Broken:
+def _hashes(facts: Facts) -> dict[int, bytes]:
+    """Frames in which a node says which message it holds -> the hash of it. An ANSWER may say: none."""
+    frames = facts.evidence.frames
+    own = (frames.direction == OUT) & (frames.node == frames.src) & np.isin(frames.src, facts.evidence.nodes)
+    found: dict[int, bytes] = {}
+    for title in ("him.DATA", "him.QUERY", "him.ANSWER", "him.CONFIRM"):
+        rows = frames.of_type(title)
+        rows = rows[own[rows]]
+        told = zip(rows.tolist(), frames.said(rows, "hash"), frames.said(rows, "flags"), strict=True)
+        found |= {at: said for at, said, flags in told if said and (title != "him.ANSWER" or flags & HAVE)}
+    return found
+
+
+def _different(facts: Facts, one: Frame, other: Frame) -> Broken:
     key = (one.about, one.seq)
     events = [facts.delivery(row) for row, message in enumerate(facts.d_message.tolist()) if facts.keys[message] == key]
     return Broken(
@@ -210,8 +221,8 @@ def _different(facts: Facts, one: Transmission, other: Transmission) -> Broken:
 @judge_of("HI-5", "accuracy: a node that is up and reachable is never disjoined")
 def accurate(facts: Facts) -> Finding:
     troubled: dict[int, Event] = {}  # node -> its first fault; a fault that names no node counts for every node
-    everybody = facts.history.nodes
-    for event in facts.faults:
+    everybody = facts.evidence.nodes
+    for event in facts.of(NoteKind.FAULT):
         for node in event.fault.nodes or everybody:
             troubled.setdefault(node, event)
     first: dict[int, Event] = {}  # a view's number -> who had it first, and so proposed it
@@ -236,23 +247,24 @@ def accurate(facts: Facts) -> Finding:
 # Counting packets. A message is loss-free if every copy of every packet about it arrived, in the first round.
 
 
-def _about(facts: Facts) -> Iterator[tuple[_Message, list[Transmission]]]:
-    frames: dict[tuple[int, int], list[Transmission]] = defaultdict(list)
-    hosts = {f"n{node}" for node in facts.history.nodes}  # what an outsider sends arrives, but nobody sent it
-    for frame in facts.history.transmissions:
-        if frame.title in _PACKETS and frame.at in hosts:
-            frames[frame.about, frame.seq].append(frame)
+def _about(facts: Facts) -> Iterator[tuple[_Message, list[Frame]]]:
+    frames: dict[tuple[int, int], list[Frame]] = defaultdict(list)
+    seen = facts.evidence.frames
+    packets = seen.of_type(*_PACKETS)
+    # What an outsider sends arrives, but nobody sent it.
+    for frame in seen.rows(packets[np.isin(seen.node[packets], facts.evidence.nodes)]):
+        frames[frame.about, frame.seq].append(frame)
     for one in _messages(facts):
         yield one, frames.get((one.sending.about, one.sending.seq), [])
 
 
 def _options(facts: Facts) -> HimOptions:
     """Another protocol that is judged by its packets is taken for HIM as it is when nothing is chosen."""
-    options = facts.history.options
+    options = facts.evidence.options
     return options if isinstance(options, HimOptions) else HimOptions()
 
 
-def _loss_free(one: _Message, frames: list[Transmission]) -> bool:
+def _loss_free(one: _Message, frames: list[Frame]) -> bool:
     # What comes to the host of a node that is no member (its process is dead) is no arrival.
     places = {f"n{member}" for member in one.members}
     out = Counter(frame.title for frame in frames if frame.direction == "out")
@@ -286,7 +298,7 @@ def no_implosion(facts: Facts) -> Finding:
 
 def _none(facts: Facts) -> Finding:
     """No message to count packets of: a claim about loss-free messages then holds, if their packets were looked at."""
-    if any(frame.title in _PACKETS for frame in facts.history.transmissions) or not len(facts.s_message):
+    if len(facts.evidence.frames.of_type(*_PACKETS)) or not len(facts.s_message):
         return Holds("no message went through without loss: nothing is claimed")
     return Undecided("no capture shows the packets")
 

@@ -14,18 +14,17 @@ On a real machine nothing of the kind holds: the property is for virtual time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from captures.history import Transmission
+from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
 from harness.judges.causality import NotCausal, Past, causal_past, latest_before
-from harness.judges.delta import time_stamp
-from harness.judges.facts import Facts, Ints, Life
-from nodes.cmd.options import CmdOptions
-from nodes.delta.options import DeltaOptions
+from harness.judges.facts import Facts, Life
+from nodes.facet import Moment
+from nodes.protocols import protocol
 from nodes.wire.note import NoteKind
 
 ROUNDING_NS = 1_000
@@ -33,18 +32,18 @@ TURN_NS = 1_000
 LOOK_NS = 100_000  # of the harness, at all interfaces
 EARLY_NS = 10  # the moments of a drifting clock are rounded
 _NEVER = np.iinfo(np.int64).max
-_CARRIERS = ("delta.DATA", "cmd.DATA", "cmd.MATRIX")
+
+_Key = tuple[int, int]  # a message: its origin and its number there
 
 
 class Clock:
     """A node's local clock, as its notes show it; between two of them it runs evenly."""
 
-    def __init__(self, noted: list[tuple[int, int]]) -> None:
-        """`noted`: what the clock showed, and the true time of it. Who says nothing gives no reason to doubt it."""
-        noted = noted or [(0, 0)]
-        self._base_local, self._base_true = noted[0]
-        self._local = np.array([local_ns - self._base_local for local_ns, _ in noted], np.float64)
-        self._true = np.array([true_ns - self._base_true for _, true_ns in noted], np.float64)
+    def __init__(self, local_ns: Ints, true_ns: Ints) -> None:
+        """What the clock showed, and the true times of it. Who says nothing gives no reason to doubt it."""
+        self._base_local, self._base_true = (int(times[0]) if len(times) else 0 for times in (local_ns, true_ns))
+        self._local = np.array([*(local_ns - self._base_local), *[0] * (not len(local_ns))], np.float64)
+        self._true = np.array([*(true_ns - self._base_true), *[0] * (not len(true_ns))], np.float64)
 
     def true(self, local_ns: Ints) -> Ints:
         """When it showed this."""
@@ -57,52 +56,88 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
+class _Copy:
+    """The first copy of a message that came to a node."""
+
+    at: int  # its frame
+    time_ns: int
+    told: tuple[Any, ...]  # the fields of its PDU that the rule asks for
+
+
+@dataclass(frozen=True, slots=True)
 class _Node:
     """One node, its clock, and what came to it."""
 
     facts: Facts
+    rule: Moment
     life: Life
     clock: Clock
-    came: dict[tuple[int, int], Transmission]  # message -> its first copy
+    came: dict[_Key, _Copy]
     watched_ns: int  # from when on the harness looks whether all is quiet
 
     def late_ns(self, moment_ns: int) -> int:
         """How late a delivery may be that is allowed from some moment on."""
-        exact = ROUNDING_NS + (1 + len(self.facts.history.nodes)) * TURN_NS
+        exact = ROUNDING_NS + (1 + len(self.facts.evidence.nodes)) * TURN_NS
         return exact if moment_ns < self.watched_ns else exact + LOOK_NS
 
+    def true(self, local_ns: int) -> int:
+        """When its clock showed this."""
+        return int(self.clock.true(np.array([local_ns]))[0])
 
-Released = Callable[[_Node, Ints, Ints], Ints]  # node, messages, when each was delivered -> when it held nobody up
-NotBefore = Callable[[_Node, Transmission, int], int]  # node, the first copy, its message -> what else must be
+    def expires_ns(self, message: int) -> int | None:
+        """The local time from which on a message is waited for no longer; None: there is none."""
+        age = self.rule.expires_ns
+        return None if age is None else self.stamp(message) + age(self.facts.evidence.options)
+
+    def stamp(self, message: int) -> int:
+        """The time stamp of a message; 0 if its sending was not seen."""
+        return next((self.rule.stamp(sending.values) for sending in self.facts.sending(message)), 0)
+
+    def released_ns(self, messages: Ints, delivered_ns: Ints) -> Ints:
+        """From when on each message holds nobody up: it was delivered, or it had expired."""
+        if self.rule.expires_ns is None:
+            return delivered_ns
+        expires = np.array([self.expires_ns(message) for message in messages.tolist()], np.int64)
+        either: Ints = np.minimum(delivered_ns, self.clock.true(expires))
+        return either
+
+    def not_before_ns(self, copy: _Copy, message: int) -> int:
+        """What else the rule asks for."""
+        if self.rule.not_before_ns is None:
+            return 0
+        options = self.facts.evidence.options
+        return self.true(self.rule.not_before_ns(options, self.life.node, self.stamp(message), *copy.told))
 
 
 @judge_of("PROMPT", "in virtual time: what arrives in time is delivered, at the very moment the rule allows")
 def prompt(facts: Facts) -> Finding:
-    options = facts.history.options
-    if isinstance(options, DeltaOptions):
-        return when_quiet(facts, lambda facts: _all_prompt(facts, _released_or_expired, _by_clock))
-    if isinstance(options, CmdOptions):
-        if any(not life.first or not life.up for life in facts.lives):
-            return Undecided("a node stopped: what was sent to it, or by it, may be waited for in vain")
-        return when_quiet(facts, lambda facts: _all_prompt(facts, _released, _at_once))
-    return Undecided("the protocol has no rule about the moment of a delivery")
+    name = facts.evidence.protocol
+    rule = protocol(name).moment if name else None
+    if rule is None:
+        return Undecided("the protocol has no rule about the moment of a delivery")
+    if rule.expires_ns is None and any(not life.first or not life.up for life in facts.lives):
+        return Undecided("a node stopped: what was sent to it, or by it, may be waited for in vain")
+    return when_quiet(facts, lambda facts: _all_prompt(facts, rule))
 
 
-def _all_prompt(facts: Facts, released: Released, not_before: NotBefore) -> Finding:
+def _all_prompt(facts: Facts, rule: Moment) -> Finding:
     try:
         past = causal_past(facts)
     except NotCausal as error:
         return Undecided(str(error))
-    stepped = {event.node for event in facts.events if event.kind is NoteKind.CLOCK}
-    came = _first_copies(facts)
+    stepped = {event.node for event in facts.of(NoteKind.CLOCK)}
+    came = _first_copies(facts, rule)
+    watched_ns = max((event.time_ns for event in facts.of(NoteKind.SUBMITTED)), default=0)
     judged = worst = 0
     for life in facts.lives:
         if not life.up or not life.first or life.node in stepped:
             continue
-        node = _node(facts, life, came.get(life.node, {}))
+        mine = facts.notes.node == life.node
+        clock = Clock(facts.notes.local_ns[mine], facts.notes.time_ns[mine])
+        node = _Node(facts, rule, life, clock, came.get(life.node, {}), watched_ns)
         finding = _missing(facts, node)
         if finding is None:
-            finding, late_ns = _moments(facts, past, node, released, not_before)
+            finding, late_ns = _moments(facts, past, node)
             worst = max(worst, late_ns)
         if finding is not None:
             return finding
@@ -110,33 +145,40 @@ def _all_prompt(facts: Facts, released: Released, not_before: NotBefore) -> Find
     return Holds(f"{judged} deliveries took place when the rule allowed it, or at most {worst} ns later")
 
 
-def _first_copies(facts: Facts) -> dict[int, dict[tuple[int, int], Transmission]]:
-    came: dict[int, dict[tuple[int, int], Transmission]] = {}
-    for frame in facts.history.transmissions:
-        if frame.direction == "in" and frame.title in _CARRIERS and frame.at.startswith("n"):
-            came.setdefault(int(frame.at[1:]), {}).setdefault((frame.about, frame.seq), frame)
-    return came
-
-
-def _node(facts: Facts, life: Life, came: dict[tuple[int, int], Transmission]) -> _Node:
-    clock = Clock([(event.local_ns, event.time_ns) for event in facts.events if event.node == life.node])
-    watched_ns = max((event.time_ns for event in facts.submitted), default=0)
-    return _Node(facts, life, clock, came, watched_ns)
+def _first_copies(facts: Facts, rule: Moment) -> dict[int, dict[_Key, _Copy]]:
+    """Node -> message -> the first copy that came there."""
+    frames = facts.evidence.frames
+    came: dict[int, dict[_Key, int]] = {}
+    titles = [facet.pdu.TYPE.name for facet in protocol(facts.evidence.protocol).pdus if facet.carries]
+    arrivals = np.intersect1d(frames.came, frames.of_type(*titles))
+    columns = (frames.node, frames.about, frames.seq)
+    for at, node, *key in zip(arrivals.tolist(), *(column[arrivals].tolist() for column in columns), strict=True):
+        came.setdefault(node, {}).setdefault((key[0], key[1]), at)
+    first = np.array(sorted(at for mine in came.values() for at in mine.values()), np.int64)
+    told: dict[int, tuple[Any, ...]] = {}
+    for kind in np.unique(frames.type[first]):
+        rows = first[frames.type[first] == kind]
+        fields = [frames.said(rows, name) for name in rule.told]
+        told |= dict(zip(rows.tolist(), zip(*fields, strict=True) if fields else [()] * len(rows), strict=True))
+    time_ns = frames.time_ns
+    return {
+        node: {key: _Copy(at, int(time_ns[at]), told[at]) for key, at in mine.items()} for node, mine in came.items()
+    }
 
 
 def _missing(facts: Facts, node: _Node) -> Finding | None:
     """Did something that came in time lead to nothing?"""
     delivered = {facts.keys[message] for message in facts.log(node.life.index).tolist()}
-    limit_ns = _limit_ns(facts)
     ids = {key: message for message, key in enumerate(facts.keys)}
-    for key, frame in node.came.items():
+    for key, copy in node.came.items():
         if key in delivered or key not in ids:
             continue
-        sending = facts.sending(ids[key])
-        if sending and limit_ns is not None:
-            expired = int(node.clock.true(np.array([time_stamp(facts, ids[key]) + limit_ns]))[0])
-            if frame.time_ns + node.late_ns(expired) > expired:
+        sending, expires_ns = facts.sending(ids[key]), node.expires_ns(ids[key])
+        if sending and expires_ns is not None:
+            last_ns = node.true(expires_ns - 1)
+            if copy.time_ns + node.late_ns(last_ns) > last_ns:
                 continue
+        frame = facts.evidence.frames[copy.at]
         return Broken(
             f"{facts.name(ids[key])} came to n{node.life.node} in time ({frame.capture} #{frame.frame}) and was not "
             "delivered",
@@ -146,26 +188,26 @@ def _missing(facts: Facts, node: _Node) -> Finding | None:
     return None
 
 
-def _moments(
-    facts: Facts, past: Past, node: _Node, released: Released, not_before: NotBefore
-) -> tuple[Finding | None, int]:
+def _moments(facts: Facts, past: Past, node: _Node) -> tuple[Finding | None, int]:
     """The first delivery that is not on time, if any; and by how much the latest one was late."""
     life = node.life
     rows = facts.logs[life.index]
     messages = np.unique(facts.t_message[facts.t_node == life.node])
+    times_ns = facts.notes.time_ns[facts.d_event[rows]]
     delivered_ns = np.full(len(facts.keys), _NEVER, np.int64)
-    delivered_ns[facts.d_message[rows]] = [facts.delivery(row).time_ns for row in rows.tolist()]
-    greatest, which = latest_before(past, facts, life.index, messages, released(node, messages, delivered_ns[messages]))
+    delivered_ns[facts.d_message[rows]] = times_ns
+    released_ns = node.released_ns(messages, delivered_ns[messages])
+    greatest, which = latest_before(past, facts, life.index, messages, released_ns)
     worst = 0
-    for row, before_ns, last in zip(rows.tolist(), greatest.tolist(), which.tolist(), strict=True):
-        event, message = facts.delivery(row), int(facts.d_message[row])
-        if event.about == life.node:
+    told = (rows, facts.d_message[rows], times_ns, greatest, which)
+    for row, message, time_ns, before_ns, last in zip(*(column.tolist() for column in told), strict=True):
+        if facts.source[message] == life.node:
             continue
-        frame = node.came.get(facts.keys[message])
-        if frame is None:
+        copy = node.came.get(facts.keys[message])
+        if copy is None:
             return Undecided(f"the arrival of {facts.name(message)} at n{life.node} was not captured"), 0
-        moment_ns = max(frame.time_ns, before_ns, not_before(node, frame, message))
-        late_ns = event.time_ns - moment_ns
+        moment_ns = max(copy.time_ns, before_ns, node.not_before_ns(copy, message))
+        late_ns = time_ns - moment_ns
         worst = max(worst, late_ns)
         if late_ns > node.late_ns(moment_ns) or late_ns < -EARLY_NS:
             if before_ns == _NEVER:
@@ -174,47 +216,8 @@ def _moments(
                 how = f"{abs(late_ns)} ns {'after' if late_ns > 0 else 'before'} the moment the rule allows"
             return Broken(
                 f"n{life.node} delivered {facts.name(message)} {how}",
-                (event,),
+                (facts.delivery(row),),
                 facts.sending(message) + (facts.sending(last) if last >= 0 else ()),
                 by_absence=True,  # of a sending that was not seen it might have waited for
             ), worst
     return None, worst
-
-
-# The rules: Δ-causal order, with entries that expire ...
-
-
-def _limit_ns(facts: Facts) -> int | None:
-    options = facts.history.options
-    return options.limit_ns if isinstance(options, DeltaOptions) else None
-
-
-def _released_or_expired(node: _Node, messages: Ints, delivered_ns: Ints) -> Ints:
-    limit_ns = _limit_ns(node.facts)
-    assert limit_ns is not None
-    stamps = np.array([time_stamp(node.facts, message) for message in messages.tolist()], np.int64)
-    either: Ints = np.minimum(delivered_ns, node.clock.true(stamps + limit_ns + 1))
-    return either
-
-
-def _by_clock(node: _Node, frame: Transmission, message: int) -> int:
-    """R0, and R2's rule of full sets; or w of the scheme "hold"."""
-    options = node.facts.history.options
-    assert isinstance(options, DeltaOptions)
-    local_ns = time_stamp(node.facts, message)
-    if options.scheme == "hold":
-        local_ns += options.held_ns
-    elif options.scheme == "bounded" and len(frame.stamps) >= options.max_cb:
-        local_ns = max(local_ns, min(frame.stamps) + options.limit_ns + 1)
-    return int(node.clock.true(np.array([local_ns]))[0])
-
-
-# ... and causal order without a deadline.
-
-
-def _released(node: _Node, messages: Ints, delivered_ns: Ints) -> Ints:
-    return delivered_ns
-
-
-def _at_once(node: _Node, frame: Transmission, message: int) -> int:
-    return 0

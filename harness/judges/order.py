@@ -15,8 +15,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, judge_of
-from harness.judges.facts import Facts, Ints, Life
+from harness.judges.facts import Facts, Life
 
 
 @judge_of("OE", "order equivalence: two logs have the messages they share in the same order")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from captures.history import Event
+from captures.evidence import Event
 from harness.judges.base import Broken, Finding, Holds, judge_of, when_quiet
 from harness.judges.facts import Facts, name_of
-from nodes.wire.note import Sent, said, submission
+from nodes.wire.note import NoteKind, Sent, said, submission
 
 
 @judge_of("PROGRESS", "progress: what is submitted after the heal is sent, and every live destination delivers of it")
@@ -16,15 +16,15 @@ def progress(facts: Facts) -> Finding:
 def _goes_on(facts: Facts) -> Finding:
     since = _mended_ns(facts)
     last = {life.node: life.incarnation for life in facts.lives if life.up}
-    submitted = [event for event in facts.submitted if last.get(event.node) == event.incarnation]
+    submitted = [event for event in facts.of(NoteKind.SUBMITTED) if last.get(event.node) == event.incarnation]
     refused = {
         (event.node, event.incarnation, submission(event.seq, event.values))
-        for event in facts.refused
+        for event in facts.of(NoteKind.REFUSED)
         if event.about in (0, event.node)
     }
     sent = {
         (event.node, event.incarnation, told.submission): event
-        for event in (facts.events[at] for at in facts.s_event.tolist())
+        for event in (facts.notes[at] for at in facts.s_event.tolist())
         if (told := said(Sent, event.values))
     }
     wanted: dict[int, Event] = {}  # destination -> a message it should have delivered
@@ -58,7 +58,7 @@ def _mended_ns(facts: Facts) -> int:
     """From when on nothing was wrong any more: the heal, or the last fault if nothing was submitted after the heal."""
     if facts.heal is None:
         return 0
-    if any(event.time_ns >= facts.heal.time_ns for event in facts.submitted):
+    if any(event.time_ns >= facts.heal.time_ns for event in facts.of(NoteKind.SUBMITTED)):
         return facts.heal.time_ns
-    lasting = [event.time_ns for event in facts.faults if not event.fault.of_one_pdu]
+    lasting = [event.time_ns for event in facts.of(NoteKind.FAULT) if not event.fault.of_one_pdu]
     return max(lasting, default=0)

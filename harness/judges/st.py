@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, Undecided, all_of, judge_of
 from harness.judges.common import (
     no_creation,
@@ -11,7 +12,7 @@ from harness.judges.common import (
     selectively_information_preserving,
     source_order,
 )
-from harness.judges.facts import Facts, Ints
+from harness.judges.facts import Facts
 from harness.judges.order import order_equivalent
 
 
@@ -77,24 +78,30 @@ def complete(facts: Facts) -> Finding:
 
 @judge_of("ST-5", "atomic reception: when one entity delivers a message, all its destinations have accepted it")
 def atomic(facts: Facts) -> Finding:
-    if not facts.accepted:
+    if not len(facts.a_event):
         if len(facts.d_message):
             return Undecided("no entity noted what it accepted")
         return Holds("nothing was delivered")
-    first: dict[int, int] = {}  # message -> row of its first delivery
-    for row, message in enumerate(facts.d_message.tolist()):
-        first.setdefault(message, row)
-    for message, node in zip(facts.t_message.tolist(), facts.t_node.tolist(), strict=True):
-        if message not in first:
-            continue
-        delivery = facts.delivery(first[message])
-        acceptance = facts.accepted.get((message, node))
-        if acceptance is None or acceptance.time_ns > delivery.time_ns:
-            verb = "never accepted" if acceptance is None else "had not accepted yet"
-            return Broken(
-                f"n{delivery.node} delivered {facts.name(message)}, which n{node} {verb}",
-                (delivery,) if acceptance is None else (delivery, acceptance),
-                facts.sending(message),
-                by_absence=acceptance is None,
-            )
+    first = np.full(len(facts.keys), -1, np.int64)  # message -> row of its first delivery
+    first[facts.d_message[::-1]] = np.arange(len(facts.d_message))[::-1]
+    due = np.flatnonzero(first[facts.t_message] >= 0)
+    pairs, earliest = np.unique(facts.pair(facts.a_message, facts.life_node[facts.a_life]), return_index=True)
+    wanted = facts.target_pairs[due]
+    at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+    accepted = pairs[at] == wanted
+    acceptance = facts.a_event[earliest[at]]  # of a pair that was not accepted: of any other
+    delivery = facts.d_event[first[facts.t_message[due]]]
+    time_ns = facts.notes.time_ns
+    wrong = np.flatnonzero(~accepted | (time_ns[acceptance] > time_ns[delivery]))
+    if len(wrong):
+        pair = int(wrong[0])
+        message, node, seen = int(facts.t_message[due[pair]]), facts.t_node[due[pair]], bool(accepted[pair])
+        delivered = facts.notes[int(delivery[pair])]
+        return Broken(
+            f"n{delivered.node} delivered {facts.name(message)}, which n{node} "
+            + ("had not accepted yet" if seen else "never accepted"),
+            (delivered, facts.notes[int(acceptance[pair])]) if seen else (delivered,),
+            facts.sending(message),
+            by_absence=not seen,
+        )
     return Holds("every message delivered anywhere had been accepted by all its destinations")

@@ -12,9 +12,10 @@ from functools import partial
 
 import numpy as np
 
-from captures.history import Event
+from captures.evidence import Event
+from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, Undecided, all_of, judge_of, when_quiet
-from harness.judges.facts import Facts, Ints, Life
+from harness.judges.facts import Facts, Life
 from harness.judges.order import disagreement
 
 
@@ -191,8 +192,10 @@ def _same_prefix(facts: Facts) -> Finding:
 def _preacked_delivered(facts: Facts) -> Finding:
     live = {life.index for life in facts.lives if life.up}
     delivered = set(zip(facts.d_life.tolist(), facts.d_message.tolist(), strict=True))
-    for life, message, event in facts.preacked:
+    preacked = zip(facts.p_life.tolist(), facts.p_message.tolist(), facts.p_event.tolist(), strict=True)
+    for life, message, at in preacked:
         if life in live and (life, message) not in delivered:
+            event = facts.notes[at]
             return Broken(
                 f"n{event.node} pre-acknowledged {facts.name(message)} and never delivered it",
                 (event,),
@@ -207,7 +210,7 @@ def same_view(facts: Facts) -> Finding:
 
 
 def _same_last_view(facts: Facts) -> Finding:
-    everybody = facts.history.nodes  # the view before any is installed
+    everybody = facts.evidence.nodes  # the view before any is installed
     live = [life for life in facts.lives if life.up and life.member]
     last = {life.index: (life.views[-1].peers if life.views else everybody) for life in live}
     for life in live:
@@ -230,7 +233,7 @@ def _members(peers: tuple[int, ...]) -> str:
 
 @judge_of("TD-5", "liveness: with a minority stopped, live entities' messages are all delivered and delivery goes on")
 def goes_on(facts: Facts) -> Finding:
-    nodes = len(facts.history.nodes)
+    nodes = len(facts.evidence.nodes)
     worst = _most_down_at_once(facts)
     if 2 * worst >= nodes:
         return Holds(f"{worst} of {nodes} were down at once: then nothing is promised")
@@ -274,10 +277,9 @@ def _nothing_of_the_living_lost(facts: Facts) -> Finding:
 
 def _beginning(facts: Facts, life: Life) -> tuple[Event, ...]:
     """What began this life: the first event that the node noted in it."""
-    for event in facts.events:
-        if event.node == life.node and event.incarnation == life.incarnation:
-            return (event,)
-    return ()
+    notes = facts.notes
+    rows = np.flatnonzero((notes.node == life.node) & (notes.incarnation == life.incarnation))
+    return (notes[int(rows[0])],) if len(rows) else ()
 
 
 @judge_of("TD-6", "a joiner's log is a contiguous piece of the others', from the join point on")
@@ -321,7 +323,7 @@ def _admissions(facts: Facts, member: _Laid, joiner: Life) -> list[int]:
     """
     node, first = joiner.node, joiner.views[0].seq
     times = [event.number for event in (_row(facts, member, at) for at in range(len(member.log)))]
-    places, before = [], set(facts.history.nodes)
+    places, before = [], set(facts.evidence.nodes)
     for view in member.life.views:
         if node in view.peers and node not in before and view.seq == first:
             places.append(member.start + int(np.searchsorted(times, view.number)))

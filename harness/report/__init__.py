@@ -29,13 +29,13 @@ def write_report(result: Result) -> Path:
 def render(result: Result) -> str:
     """The report as HTML."""
     scenario, manifest = result.scenario, result.run.manifest
-    scene = make_scene(scenario, result.history, result.run.where.captures, verdict.failures_of(result))
+    scene = make_scene(scenario, result.evidence, result.run.where.captures, verdict.failures_of(result))
     text = dump(scenario)
     body = "".join(
         (
             verdict.section(result),
             f"<h2 class=happened>What happened</h2>{explorer('columns', 'space-time diagram')}{keys()}",
-            asked.section(scene, scenario, result.history, manifest),
+            asked.section(scene, scenario, result.evidence, manifest),
             _replay(manifest),
             '<details class="screen"><summary>the scenario, with all its defaults</summary>'
             f"<pre>{escape(text)}</pre></details>",

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from captures.history import History
+from captures.evidence import Evidence
 from harness.manifest import Manifest
 from harness.report.copies import Fate
 from harness.report.page import escape, table
@@ -46,12 +46,12 @@ def ways(scene: Scene) -> dict[tuple[int, int], Way]:
     return dict(found)
 
 
-def section(scene: Scene, scenario: Scenario, history: History, manifest: Manifest | None) -> str:
+def section(scene: Scene, scenario: Scenario, evidence: Evidence, manifest: Manifest | None) -> str:
     """One row per node, and one per pair of nodes below it."""
     found = ways(scene)
     read_back: Mapping[str, Seeded] = {} if manifest is None else manifest.findings.impairments
     plan = scenario.plan()
-    skews = _skews(history)
+    skews = _skews(evidence)
     rows = []
     for node in scene.nodes:
         host = f"n{node}"
@@ -149,9 +149,9 @@ def _clock_asked(scenario: Scenario, host: str) -> str:
     return ", ".join(parts) or "exact"
 
 
-def _skews(history: History) -> dict[int, str]:
+def _skews(evidence: Evidence) -> dict[int, str]:
     errors: dict[int, tuple[int, int]] = {}
-    for event in history.events:
+    for event in evidence.notes:
         if event.node:
             error = event.local_ns - event.time_ns
             low, high = errors.get(event.node, (error, error))

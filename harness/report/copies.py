@@ -14,10 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from captures.messages import payload_column
+from captures.evidence import CHANNEL
 from harness.report.seen import Seen
+from nodes.wire import all_pdu_types
 
-CHANNEL = "channel"
+_WITH_PAYLOAD = frozenset(row.name for row in all_pdu_types() if any(one.name == "payload" for one in row.fields))
 _Key = tuple[int, str, bytes, bytes]  # sender, type, IPv6 destination, PDU
 
 
@@ -195,7 +196,7 @@ def _tie(found: list[Sending], network: Network) -> None:
     first: dict[tuple[str, int, int, bytes, int], int] = {}
     for index, sending in enumerate(found):
         what = sending.first.what
-        if what.about and payload_column(what.title) is not None:
+        if what.about and what.title in _WITH_PAYLOAD:
             life = bisect.bisect(network.starts_ns.get(what.src, ()), what.time_ns)
             original = first.setdefault((what.title, what.about, what.seq, sending.first.to, life), index)
             sending.original = original if original != index else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from captures.history import Event
+from captures.evidence import Event
 from harness.scenario.faults import FAULTS
 from harness.scenario.faults.partition import Heal
 from nodes.wire.note import NoteKind

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from captures.history import Event, History
-from captures.run_history import capture_files
+from captures.evidence import CHANNEL, Damaged, Event, Evidence
+from captures.load import capture_files
 from harness.judges import Verdict
 from harness.judges.facts import name_of
 from harness.report.blob import Column
-from harness.report.copies import CHANNEL, Fate, Network, Sending, sendings
+from harness.report.copies import Fate, Network, Sending, sendings
 from harness.report.faults import Band, bands
 from harness.report.folding import Folding, fold
-from harness.report.seen import Damaged, Seen, frames_of
+from harness.report.seen import Seen, frames_of
 from harness.report.series import Series, series_of
 from harness.report.wiretable import described
 from harness.scenario import Scenario
@@ -57,13 +57,13 @@ class Scene:
         return len(self.sent) + sum(len(one.copies) for one in self.sent) + len(self.notes)
 
 
-def network_of(scenario: Scenario, history: History, captures: Path) -> Network:
+def network_of(scenario: Scenario, evidence: Evidence, captures: Path) -> Network:
     """Who is who in this run."""
     plan = scenario.plan()
     addresses = {ipaddress.IPv6Address(plan.address(host)).packed: int(host[1:]) for host in plan.hosts if plan.ipv6}
     captured = frozenset(path.stem for path in capture_files(captures))
-    starts: dict[int, list[int]] = {node: [] for node in history.nodes}
-    for event in history.events:
+    starts: dict[int, list[int]] = {node: [] for node in evidence.nodes}
+    for event in evidence.notes:
         if event.kind is NoteKind.READY:
             starts.setdefault(event.node, []).append(event.time_ns)
     hosts = _hosts(scenario)
@@ -81,32 +81,32 @@ def _hosts(scenario: Scenario) -> tuple[int, ...]:
     return tuple(range(1, scenario.topology.nodes + (scenario.topology.outsiders or 0) + 1))
 
 
-def origin_of(history: History) -> int:
+def origin_of(evidence: Evidence) -> int:
     """When the run began: the harness's mark, else the first thing seen."""
-    marks = (event.time_ns for event in history.events if event.kind is NoteKind.MARK and event.text == "start")
-    return next(marks, min((event.time_ns for event in history.events), default=0))
+    marks = (event.time_ns for event in evidence.notes if event.kind is NoteKind.MARK and event.text == "start")
+    return next(marks, min((event.time_ns for event in evidence.notes), default=0))
 
 
 def make_scene(
     scenario: Scenario,
-    history: History,
+    evidence: Evidence,
     captures: Path,
     failures: Iterable[tuple[Verdict, bool]] = (),
 ) -> Scene:
     """The scene of one run."""
-    frames, damaged = frames_of(history, captures)
-    sent = sendings(frames, network_of(scenario, history, captures))
-    notes = [event for event in history.events if event.node and event.kind not in _NOT_DRAWN]
-    origin_ns = origin_of(history)
+    frames = frames_of(evidence)
+    sent = sendings(frames, network_of(scenario, evidence, captures))
+    notes = [event for event in evidence.notes if event.node and event.kind not in _NOT_DRAWN]
+    origin_ns = origin_of(evidence)
     titles = [row.name for row in all_pdu_types() if row.proto is not Proto.NOTE]
     used = {one.first.what.title for one in sent}
-    faults = bands(history.events, history.nodes)
+    faults = bands(evidence.notes, evidence.nodes)
     scene = Scene(
         origin_ns,
         _hosts(scenario),
         sent,
         notes,
-        damaged,
+        sorted(evidence.damaged, key=lambda one: one.time_ns),
         faults,
         series_of(notes, sent),
         list(failures),

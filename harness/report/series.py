@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from captures.history import Event
+from captures.evidence import Event
 from harness.report.copies import Sending
 from nodes.wire import WireError, decode_untrusted
 from nodes.wire.note import NoteKind, submission

@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 
-from captures.history import History
+from captures.evidence import Evidence
 from harness.report.copies import Sending
 from harness.report.folding import Folding
 from harness.report.scene import Scene, make_scene
@@ -22,7 +22,7 @@ _URGENT = {NoteKind.LEFT: "L", NoteKind.VIEW: "V", NoteKind.ALARM: "!"}  # in on
 
 def as_text(result: Result, width: int | None = None) -> str:
     """Everything, at most `width` columns wide."""
-    scene = make_scene(result.scenario, result.history, result.run.where.captures, failures_of(result))
+    scene = make_scene(result.scenario, result.evidence, result.run.where.captures, failures_of(result))
     wide = width or shutil.get_terminal_size((100, 24)).columns
     parts = [summary(result), "", *chart(scene, wide)]
     for verdict, _ in scene.failures:
@@ -31,7 +31,7 @@ def as_text(result: Result, width: int | None = None) -> str:
             parts += [
                 "",
                 f"{verdict.property}: {verdict.sentence}",
-                *ladder(scene, result.history, min(times), max(times), wide),
+                *ladder(scene, result.evidence, min(times), max(times), wide),
             ]
     return "\n".join(parts)
 
@@ -88,7 +88,7 @@ class _places:
         return min(self._last, max(0, int(np.interp(time_ns, self._times, self._places) * self._scale)))
 
 
-def ladder(scene: Scene, history: History, begin_ns: int, end_ns: int, width: int) -> list[str]:
+def ladder(scene: Scene, evidence: Evidence, begin_ns: int, end_ns: int, width: int) -> list[str]:
     """What happened around a failure, one line per event, one column per node, time downwards."""
     nodes = scene.nodes
     cell = max(6, min(14, (width - 14) // max(1, len(nodes))))
@@ -98,7 +98,7 @@ def ladder(scene: Scene, history: History, begin_ns: int, end_ns: int, width: in
         if begin_ns - room <= one.first.what.time_ns <= end_ns:
             lines.append((one.first.what.time_ns, _sent(one, nodes, cell)))
     failing = {(event.capture, event.frame) for verdict, _ in scene.failures for event in verdict.events}
-    for event in history.events:
+    for event in evidence.notes:
         here = (event.capture, event.frame) in failing
         if event.node and begin_ns <= event.time_ns <= end_ns and (here or event.kind is NoteKind.DELIVERED):
             mark = f"{'!' if here else ''}{event.kind.name[:5].lower()} {event.about}:{event.seq & 0xFFFFFFFF}"

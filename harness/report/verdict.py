@@ -62,8 +62,8 @@ def section(result: Result) -> str:
     parts = ["<h2>Verdict</h2>", table(("property", "", "what was found", "what it asks"), rows)]
     if result.metrics:
         parts.append(_metrics(result.metrics))
-    if result.history.holes:
-        holes = "".join(f"<li>{escape(hole)}</li>" for hole in result.history.holes)
+    if result.evidence.holes:
+        holes = "".join(f"<li>{escape(hole)}</li>" for hole in result.evidence.holes)
         parts.append(f"<h3>Holes in the evidence</h3><ul>{holes}</ul>")
     return "".join(parts)
 

@@ -6,6 +6,7 @@ time and no path of the machine, so that equal runs give equal records.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import io
 import shutil
@@ -16,9 +17,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from captures.metrics import METRICS
-from captures.run_history import capture_files
-from captures.spark_source import pdus_by_type
-from captures.split import ranges
 from harness import rundir
 from harness.engines.outcome import EngineError, EngineOptions, MachineLacks
 from harness.judges import Outcome
@@ -62,15 +60,15 @@ def failed(reason: str) -> Record:
 def record_of(result: Result) -> Record:
     """What is tabulated of a run."""
     bad = [one for one in result.properties if one.outcome is Outcome.FAIL]
-    measured = {name: metric.measure(result.history) for name, metric in METRICS.items()}
+    measured = {name: metric.measure(result.evidence) for name, metric in METRICS.items()}
     return {
         "outcome": str(result.outcome.value),
-        "reason": "; ".join([*_words(result), *([] if bad else result.history.holes)]),
+        "reason": "; ".join([*_words(result), *([] if bad else result.evidence.holes)]),
         "violated": [one.verdict.property for one in bad]
         + [one.expect.metric for one in result.metrics if one.outcome is Outcome.FAIL],
         "properties": {one.verdict.property: str(one.verdict.outcome.value) for one in result.properties},
         "metrics": {name: value for name, value in sorted(measured.items()) if value is not None},
-        "pdus": pdus(result.run.where.captures),
+        "pdus": [dataclasses.astuple(one) for one in result.evidence.traffic],
     }
 
 
@@ -84,19 +82,6 @@ def _words(result: Result) -> list[str]:
         for one in result.metrics
         if one.outcome is Outcome.FAIL and one.value is not None
     ]
-
-
-def pdus(captures: Path) -> list[tuple[Any, ...]]:
-    """Frames and bytes by capture, type, direction and error: the data source's aggregate, made where the run is."""
-    rows = []
-    for path in capture_files(captures):
-        (part,) = ranges(path, path.stat().st_size + 1, numbered=False)
-        batch = pdus_by_type(str(path), None, {"start": part.start, "stop": part.stop})
-        rows += [
-            (path.stem, row["type"], row["direction"], row["error"], row["frames"], row["bytes"])
-            for row in batch.to_pylist()
-        ]
-    return rows
 
 
 def packed(run_dir: Path, keep: Keep) -> bytes:

@@ -2,6 +2,7 @@
 
 from nodes.cmd.machine import Cmd
 from nodes.cmd.options import CmdOptions
+from nodes.cmd.pdus import MOMENT, PDUS
 from nodes.machine import ProtocolSpec
 
 PROTOCOL = ProtocolSpec(
@@ -10,5 +11,7 @@ PROTOCOL = ProtocolSpec(
     options=CmdOptions,
     make=Cmd,
     properties=("CD-1", "CD-2", "CD-3"),
+    pdus=PDUS,
+    moment=MOMENT,
     silence_ns=lambda options: int(options.retry_max_ns),
 )

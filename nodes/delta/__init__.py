@@ -2,6 +2,7 @@
 
 from nodes.delta.machine import Delta
 from nodes.delta.options import DeltaOptions
+from nodes.delta.pdus import MOMENT, PDUS
 from nodes.machine import ProtocolSpec
 
 PROTOCOL = ProtocolSpec(
@@ -10,5 +11,7 @@ PROTOCOL = ProtocolSpec(
     options=DeltaOptions,
     make=Delta,
     properties=("DC-1", "DC-2", "DC-3", "DC-4"),
+    pdus=PDUS,
+    moment=MOMENT,
     silence_ns=lambda options: int(options.limit_ns),  # a message may wait so long for one that never comes
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from nodes.him.core import MAX_PAYLOAD
 from nodes.him.machine import Him
 from nodes.him.options import HimOptions
+from nodes.him.pdus import PDUS
 from nodes.him.timing import decision_time_ns
 from nodes.machine import ProtocolSpec, Setting
 
@@ -34,6 +35,7 @@ PROTOCOL = ProtocolSpec(
     options=HimOptions,
     make=make,
     properties=("HI-1", "HI-2", "HI-3", "HI-4", "HI-5", "HI-6", "HI-7"),
+    pdus=PDUS,
     max_payload=MAX_PAYLOAD,
     silence_ns=silence_ns,
     key_file=lambda options: options.key_file if options.auth == "hmac" else "",

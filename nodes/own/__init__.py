@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from nodes.facet import About, by_origin
 from nodes.machine import Machine, ProtocolSpec, Setting
 from nodes.own.options import OwnOptions
+from nodes.wire.own import OwnPdu
 
 
 def _make(setting: Setting, options: OwnOptions) -> Machine:
@@ -18,6 +20,7 @@ PROTOCOL = ProtocolSpec(
     options=OwnOptions,
     make=_make,
     properties=("NC",),
+    pdus=(About(pdu=OwnPdu, fields=("origin", "seq"), message=by_origin),),
     beats=lambda options: bool(options.heartbeats),
     max_payload=1200,
 )

@@ -1,6 +1,15 @@
 """raw: best-effort broadcast without guarantees. What arrives is delivered, at once, as often as it arrives."""
 
+from nodes.facet import About, by_sender
 from nodes.machine import ProtocolSpec
 from nodes.raw.machine import Raw, RawOptions
+from nodes.wire.raw import RawData
 
-PROTOCOL = ProtocolSpec(name="raw", transport="any", options=RawOptions, make=Raw, properties=("NC",))
+PROTOCOL = ProtocolSpec(
+    name="raw",
+    transport="any",
+    options=RawOptions,
+    make=Raw,
+    properties=("NC",),
+    pdus=(About(pdu=RawData, fields=("seq",), message=by_sender, carries=True),),
+)

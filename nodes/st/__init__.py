@@ -3,6 +3,7 @@
 from nodes.machine import ProtocolSpec
 from nodes.st.machine import St
 from nodes.st.options import StOptions
+from nodes.st.pdus import PDUS
 from nodes.st.transfer import MAX_PAYLOAD
 
 PROTOCOL = ProtocolSpec(
@@ -11,5 +12,6 @@ PROTOCOL = ProtocolSpec(
     options=StOptions,
     make=St,
     properties=("ST-1", "ST-2", "ST-3", "ST-4", "ST-5"),
+    pdus=PDUS,
     max_payload=MAX_PAYLOAD,
 )

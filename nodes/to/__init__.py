@@ -4,6 +4,7 @@ from nodes.machine import ProtocolSpec
 from nodes.st.transfer import MAX_PAYLOAD
 from nodes.to.live import entity
 from nodes.to.options import ToOptions
+from nodes.to.pdus import PDUS
 
 PROTOCOL = ProtocolSpec(
     name="to",
@@ -11,6 +12,7 @@ PROTOCOL = ProtocolSpec(
     options=ToOptions,
     make=entity,
     properties=("TD-1", "TD-2", "TD-3", "TD-4", "TD-5", "TD-6"),
+    pdus=PDUS,
     beats=lambda options: True,
     max_payload=MAX_PAYLOAD,
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from captures.history import Event
+from captures.evidence import Event
 from captures.samples import random_pdu
 from harness.bench.browser import Browser, missing
 from harness.bench.report import measure_page, synthetic_run

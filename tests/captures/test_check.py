@@ -19,7 +19,7 @@ from harness.status import PASS, UNKNOWN, VIOLATED
 from harness.summary import summary
 from harness.verdict import Result, judge_run
 from nodes.wire.st import StData
-from tests.captures.test_run_history import stopped
+from tests.captures.test_load import stopped
 from tests.helpers.captured import Frame, leave_manifest, note_of, timed_pcap, write_captures
 from tests.helpers.notation import history
 
@@ -190,7 +190,7 @@ def test_the_first_frame_that_differs(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_the_earliest_of_several_captures_is_shown(tmp_path: Path) -> None:
     one, other = run_dir(tmp_path / "one", _GOOD), run_dir(tmp_path / "other", _GOOD)
-    events = stopped(history(_GOOD)).events
+    events = stopped(history(_GOOD)).notes
     changed = {}
     for node, which in ((2, -1), (3, 1)):  # n2 parts at its last frame, n3 at its second
         mine = [event for event in events if event.node == node]
@@ -214,7 +214,7 @@ def test_the_earliest_of_several_captures_is_shown(tmp_path: Path) -> None:
 
 def test_a_missing_frame_and_a_missing_file(tmp_path: Path) -> None:
     one, other = run_dir(tmp_path / "one", _GOOD), run_dir(tmp_path / "other", _GOOD)
-    events = [event for event in stopped(history(_GOOD)).events if event.node == 3]
+    events = [event for event in stopped(history(_GOOD)).notes if event.node == 3]
     shorter = [Frame(event.time_ns, "n3", note_of(event), outgoing=False) for event in events[:-1]]
     (other / "captures/n3.pcap").write_bytes(timed_pcap(shorter))
     found = first_parting(one, other)
@@ -237,7 +237,7 @@ def test_bytes_behind_the_last_frame_are_a_difference_too(tmp_path: Path, capsys
 
 def test_every_protocol_is_dissected_by_the_command_itself(tmp_path: Path) -> None:
     one, other = run_dir(tmp_path / "one", _GOOD), run_dir(tmp_path / "other", _GOOD)
-    events = [event for event in stopped(history(_GOOD)).events if event.node == 2]
+    events = [event for event in stopped(history(_GOOD)).notes if event.node == 2]
     (other / "captures/n2.pcap").write_bytes(
         timed_pcap([Frame(event.time_ns, "n2", note_of(event), outgoing=False) for event in events])
     )

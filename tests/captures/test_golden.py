@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from captures.history import History
+from captures.evidence import Evidence, Notes
 from harness.golden import difference, happened, renew, same_kernel
 from harness.manifest import Kernel
 from harness.rundir import RunDirError
 from nodes.wire import Pdu
 from nodes.wire.raw import RawData
-from tests.captures.test_run_history import stopped
+from tests.captures.test_load import stopped
 from tests.helpers.captured import Frame, leave_manifest, write_captures
 from tests.helpers.notation import history
 
@@ -21,13 +21,13 @@ NEW, OLD = Kernel("7.2", "a recipe"), Kernel("6.12", "a recipe")
 _LINE = "start 1+a>2,3 2-a 3-a 2+b>1 1-b end"
 
 
-def recorded(path: Path, one: History, kernel: Kernel, late_ns: int = 0, seq: int = 1) -> Path:
+def recorded(path: Path, one: Evidence, kernel: Kernel, late_ns: int = 0, seq: int = 1) -> Path:
     """A run whose clock ran `late_ns` behind, on some kernel."""
-    events = tuple(
-        replace(event, time_ns=event.time_ns + late_ns, local_ns=event.local_ns + late_ns) for event in one.events
+    notes = Notes(
+        replace(event, time_ns=event.time_ns + late_ns, local_ns=event.local_ns + late_ns) for event in one.notes
     )
     pdu: Pdu = RawData(src=1, seq=seq, ndest=1, dest=(2,), payload=b"x")
-    write_captures(path, replace(one, events=events), [Frame(1_001_000_100 + late_ns, "n1", pdu)])
+    write_captures(path, replace(one, notes=notes), [Frame(1_001_000_100 + late_ns, "n1", pdu)])
     leave_manifest(path, kernel=kernel)
     return path
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from captures.history import Event, History, Transmission
+from captures.evidence import Event, Evidence, Frame, Frames, Notes
 from captures.metrics import METRICS, measure
 from harness.scenario.model import Expect
 from nodes.wire.note import NoteKind
@@ -16,40 +16,46 @@ def note(at_ms: int, node: int, kind: NoteKind, seq: int = 0, **rest: object) ->
     return Event(time_ns=at_ms * MS, node=node, kind=kind, seq=seq, **rest)  # type: ignore[arg-type]
 
 
-def frame(at: str, direction: str, src: int, title: str, about: int = 0, seq: int = 0) -> Transmission:
-    return Transmission(0, at, direction, src, title, 100, "x.pcap", 1, about, seq)
+def frame(at: str, direction: str, src: int, title: str, about: int = 0, seq: int = 0) -> Frame:
+    return Frame(0, at, direction, src, title, 100, "x.pcap", 1, about, seq)
 
 
-EVENTS = (
-    note(0, 1, NoteKind.SUBMITTED, 1, peers=(1, 2, 3)),
-    note(1, 1, NoteKind.SENT, 7, about=1, peers=(1, 2, 3), values=(1,)),
-    note(5, 1, NoteKind.DELIVERED, 7, about=1),
-    note(6, 2, NoteKind.DELIVERED, 7, about=1),
-    note(10, 2, NoteKind.SUBMITTED, 1, peers=(1,)),
-    note(10, 2, NoteKind.SENT, 1, about=2, peers=(1,), values=(1,)),
-    note(30, 1, NoteKind.DELIVERED, 1, about=2),
-    note(31, 1, NoteKind.REFUSED),
+EVENTS = Notes(
+    [
+        note(0, 1, NoteKind.SUBMITTED, 1, peers=(1, 2, 3)),
+        note(1, 1, NoteKind.SENT, 7, about=1, peers=(1, 2, 3), values=(1,)),
+        note(5, 1, NoteKind.DELIVERED, 7, about=1),
+        note(6, 2, NoteKind.DELIVERED, 7, about=1),
+        note(10, 2, NoteKind.SUBMITTED, 1, peers=(1,)),
+        note(10, 2, NoteKind.SENT, 1, about=2, peers=(1,), values=(1,)),
+        note(30, 1, NoteKind.DELIVERED, 1, about=2),
+        note(31, 1, NoteKind.REFUSED),
+    ]
 )
-ON_CHANNEL = History(
+ON_CHANNEL = Evidence(
     (1, 2, 3),
     EVENTS,
-    transmissions=(
-        frame("n1", "out", 1, "st.DATA", 1, 7),
-        frame("channel", "", 1, "st.DATA", 1, 7),
-        frame("channel", "", 1, "st.DATA", 1, 7),
-        frame("channel", "", 2, "st.DATA", 2, 1),
-        frame("channel", "", 3, "st.DATA"),
-        frame("channel", "", 3, "st.RST"),
+    frames=Frames(
+        [
+            frame("n1", "out", 1, "st.DATA", 1, 7),
+            frame("channel", "", 1, "st.DATA", 1, 7),
+            frame("channel", "", 1, "st.DATA", 1, 7),
+            frame("channel", "", 2, "st.DATA", 2, 1),
+            frame("channel", "", 3, "st.DATA"),
+            frame("channel", "", 3, "st.RST"),
+        ]
     ),
 )
-ROUTED = History(
+ROUTED = Evidence(
     (1, 2, 3),
     EVENTS,
-    transmissions=(
-        frame("n1", "out", 1, "cmd.DATA", 1, 7),
-        frame("n2", "in", 1, "cmd.DATA", 1, 7),
-        frame("r1", "out", 1, "cmd.DATA", 1, 7),
-        frame("n2", "out", 2, "cmd.ACK"),
+    frames=Frames(
+        [
+            frame("n1", "out", 1, "cmd.DATA", 1, 7),
+            frame("n2", "in", 1, "cmd.DATA", 1, 7),
+            frame("r1", "out", 1, "cmd.DATA", 1, 7),
+            frame("n2", "out", 2, "cmd.ACK"),
+        ]
     ),
 )
 
@@ -84,7 +90,7 @@ def test_each_frame_counts_where_it_is_sent() -> None:
 
 
 def test_every_metric_is_tested_and_undefined_ones_are_none() -> None:
-    empty = History((1,), ())
+    empty = Evidence((1,), Notes())
     counts = {name for name in METRICS if measure(empty, name) is not None}
     assert {name for name in counts if not name.startswith("frames:")} == {
         "submitted",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from captures.history import Event, History, Transmission
+from captures.evidence import Event, Evidence, Frame, Frames, Notes
 from captures.metrics import METRICS, delays_by_link, loss_by_receiver, measure
 from nodes.cmd.options import CmdOptions
 from nodes.delta.options import DeltaOptions
@@ -15,16 +15,16 @@ from nodes.wire.note import NoteKind
 from tests.helpers.notation import history
 
 
-def frame(time_us: int, at: str, direction: str, title: str, seq: int = 0, **more: int | bool) -> Transmission:
+def frame(time_us: int, at: str, direction: str, title: str, seq: int = 0, **more: int | bool) -> Frame:
     about = 1 if seq else 0
     return replace(
-        Transmission(time_us * 1000, at, direction, 1, title, 100, f"{at}.pcap", 1, about, seq),
+        Frame(time_us * 1000, at, direction, 1, title, 100, f"{at}.pcap", 1, about, seq),
         **more,  # type: ignore[arg-type]
     )
 
 
-def with_frames(line: str, *frames: Transmission, options: DeltaOptions | None = None) -> History:
-    return replace(history(line, options=options), transmissions=frames)
+def with_frames(line: str, *frames: Frame, options: DeltaOptions | None = None) -> Evidence:
+    return replace(history(line, options=options), frames=Frames(frames))
 
 
 ON_CHANNEL = with_frames(
@@ -105,13 +105,13 @@ MISSED = with_frames(
 )
 
 
-def recovering(line: str, *states: tuple[int, int, str]) -> History:
+def recovering(line: str, *states: tuple[int, int, str]) -> Evidence:
     """A history with (place, node, mode) put in."""
     run = history(line)
-    events = list(run.events)
+    events = list(run.notes)
     for place, node, mode in sorted(states, reverse=True):
         events.insert(place, Event(events[place].time_ns, node, NoteKind.STATE, text=mode))
-    return replace(run, events=tuple(events))
+    return replace(run, notes=Notes(events))
 
 
 # 2 holds a and b when it is done, 3 holds a; 1 holds nothing. (A message is two events: submitted and sent.)
@@ -126,7 +126,7 @@ SORTED = recovering(
     (9, 3, "DATA"),
 )
 
-WANTED: list[tuple[str, History, Mapping[str, float]]] = [
+WANTED: list[tuple[str, Evidence, Mapping[str, float]]] = [
     (
         "channel",
         ON_CHANNEL,
@@ -188,7 +188,7 @@ WANTED: list[tuple[str, History, Mapping[str, float]]] = [
 
 
 @pytest.mark.parametrize(("run", "values"), [(run, values) for _, run, values in WANTED], ids=[n for n, _, _ in WANTED])
-def test_measured(run: History, values: Mapping[str, float]) -> None:
+def test_measured(run: Evidence, values: Mapping[str, float]) -> None:
     assert {name: measure(run, name) for name in values} == pytest.approx(dict(values))
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captures.history import Event
+from captures.evidence import Event
 from harness.bench.report import synthetic_run
 from harness.cli import main
 from harness.report import render, write_report
@@ -39,7 +39,7 @@ def judged(run: Path) -> Result:
 
 def scene_of(directory: Path) -> Scene:
     result = judged(directory)
-    return make_scene(result.scenario, result.history, directory / "captures")
+    return make_scene(result.scenario, result.evidence, directory / "captures")
 
 
 def fates(sending: Sending) -> dict[int, Fate]:

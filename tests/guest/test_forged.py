@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from captures.history import History
-from captures.metrics import sent_frames
+from captures.evidence import Evidence
 from harness import rundir
 from harness.engines.outcome import EngineOptions
 from harness.runs import carry_out
@@ -76,22 +75,22 @@ def _without_forgeries(scenario: Scenario) -> Scenario:
     return loads(head)
 
 
-def _effects(history: History) -> dict[int, list[tuple[object, ...]]]:
+def _effects(history: Evidence) -> dict[int, list[tuple[object, ...]]]:
     """What every node's application and sender saw, and its views, in the node's order.
 
     Without the times: a process more on the machine, and they differ by a microsecond.
     """
     kinds = (NoteKind.DELIVERED, NoteKind.RESULT, NoteKind.VIEW, NoteKind.ALARM)
     found: dict[int, list[tuple[object, ...]]] = {}
-    for one in history.events:
+    for one in history.notes:
         if one.kind in kinds:
             found.setdefault(one.node, []).append((one.kind, one.about, one.seq, one.peers, one.values, one.text))
     return found
 
 
-def _refused(history: History) -> dict[str, dict[int, int]]:
+def _refused(history: Evidence) -> dict[str, dict[int, int]]:
     found: dict[str, Counter[int]] = {}
-    for one in history.events:
+    for one in history.notes:
         if one.kind is NoteKind.REFUSED:
             found.setdefault(one.text, Counter())[one.node] += 1
     return {text: dict(count) for text, count in found.items()}
@@ -104,10 +103,11 @@ def test_what_an_outsider_sends_is_counted_and_has_no_effect(name: str, tmp_path
     assert attacked.status == 0, summary(attacked)
     left_alone = _run(_without_forgeries(scenario), tmp_path / "alone")
 
-    assert _refused(left_alone.history) == {}
-    assert {text: dict(sorted(found.items())) for text, found in _refused(attacked.history).items()} == REFUSED[name]
-    assert _effects(attacked.history) == _effects(left_alone.history)
-    ours = [Counter(one.title for one in sent_frames(run.history) if one.src <= 5) for run in (attacked, left_alone)]
+    assert _refused(left_alone.evidence) == {}
+    assert {text: dict(sorted(found.items())) for text, found in _refused(attacked.evidence).items()} == REFUSED[name]
+    assert _effects(attacked.evidence) == _effects(left_alone.evidence)
+    sent = [run.evidence.frames.rows(run.evidence.frames.sent) for run in (attacked, left_alone)]
+    ours = [Counter(one.title for one in frames if one.src <= 5) for frames in sent]
     # Without a key, who speaks of an older view in the name of n3 is told the view, by n1, n2, n4 and n5; of a view to
     # come in his name, and n3 is asked for it by the same four, and tells them the one there is.
     more = {} if name == "forged" else {"him.VIEW": 4 + 4, "him.VIEW_REQUEST": 4}
@@ -119,8 +119,8 @@ def test_the_outsiders_packets_are_in_its_capture(tmp_path: Path) -> None:
     """They are real frames: they leave n6 on its cable, and routers carry them to the others."""
     scenario = load(SHIPPED / "him/forged.toml")
     result = _run(scenario, tmp_path / "run")
-    sent = [one for one in result.history.transmissions if one.at == "n6" and one.direction == "out"]
-    asked = [event for event in result.history.events if event.kind is NoteKind.FAULT]
+    sent = [one for one in result.evidence.frames if one.at == "n6" and one.direction == "out"]
+    asked = [event for event in result.evidence.notes if event.kind is NoteKind.FAULT]
     assert len(asked) == sum(one.count for one in scenario.fault if isinstance(one, Forge))
     assert Counter(one.title for one in sent) == {
         "him.DATA": 3 + 4,
@@ -136,7 +136,7 @@ def test_the_outsiders_packets_are_in_its_capture(tmp_path: Path) -> None:
         if one.multicast:
             times = [
                 other.time_ns
-                for other in result.history.transmissions
+                for other in result.evidence.frames
                 if other.at == "n1"
                 and other.direction == "in"
                 and other.title == one.title

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from captures.columns import read_frames
-from captures.run_history import capture_files
+from captures.load import capture_files
 from nodes.wire.note import NoteKind
 from tests.helpers.guests import needs_kernel, run, tutti
 
@@ -88,10 +88,10 @@ def test_one_byte_more_than_a_packet_holds_is_refused_at_its_sender(tmp_path: Pa
     text = LONG.format(fits="x" * 1184, long="y" * 1185)
     where, result = run(text, tmp_path / "run")
     assert result.status == 0
-    (refusal,) = [event for event in result.history.events if event.kind is NoteKind.REFUSED]
+    (refusal,) = [event for event in result.evidence.notes if event.kind is NoteKind.REFUSED]
     assert (refusal.node, refusal.values) == (1, (2,)), "the second submission of n1"
     assert refusal.text == "payload of 1185 bytes; one packet of 1,280 holds 1184"
-    delivered = [event for event in result.history.events if event.kind is NoteKind.DELIVERED]
+    delivered = [event for event in result.evidence.notes if event.kind is NoteKind.DELIVERED]
     assert len(delivered) == 2 * 4 and {event.about for event in delivered} == {1, 3}, "several may send at once"
 
     largest: dict[str, int] = {}

@@ -113,15 +113,15 @@ def _live(text: str, tmp_path: Path, hold_s: float = 0) -> Result:
 
 def test_a_live_run_is_judged_like_any_other(tmp_path: Path) -> None:
     result = _live(CRASH + '[[expect]]\nproperty = "ST-3"\n', tmp_path)
-    assert not result.history.holes, result.history.holes
+    assert not result.evidence.holes, result.evidence.holes
     assert {one.verdict.property: str(one.verdict.outcome) for one in result.properties}["ST-3"] == "pass"
-    share = measure(result.history, "delivered_share")
+    share = measure(result.evidence, "delivered_share")
     assert share is not None and share > 0.8  # n3 missed what came while it was dead
 
 
 def test_a_run_is_not_over_while_the_nodes_get_no_processor(tmp_path: Path) -> None:
     result = _live(STARVED, tmp_path, hold_s=2)
-    delivered = [event for event in result.history.events if event.kind is NoteKind.DELIVERED]
+    delivered = [event for event in result.evidence.notes if event.kind is NoteKind.DELIVERED]
     assert len(delivered) == 2 * 3
     late = max(event.time_ns for event in delivered) - min(event.time_ns for event in delivered)
     assert late > 1.9e9, "the nodes were not held"
@@ -130,15 +130,15 @@ def test_a_run_is_not_over_while_the_nodes_get_no_processor(tmp_path: Path) -> N
 def test_loss_delay_and_skew_are_what_was_asked(tmp_path: Path) -> None:
     result = _live(MEASURED, tmp_path)
     copies = 500 * 5 * 4  # 10,000
-    loss = measure(result.history, "loss_share")
+    loss = measure(result.evidence, "loss_share")
     assert loss is not None and abs(loss - 0.07) < 4 * math.sqrt(0.07 * 0.93 / copies)
     # Real time: a busy machine adds delay, it never takes any away.
-    delay = measure(result.history, "delay_p50_ms")
+    delay = measure(result.evidence, "delay_p50_ms")
     assert delay is not None and 8.0 <= delay < 12.0
     # A NOTE is seen after the clock was read, on a busy machine long after: the one seen soonest tells its error.
     errors_ms = {
-        node: max(one.local_ns - one.time_ns for one in result.history.events if one.node == node) / 1e6
-        for node in result.history.nodes
+        node: max(one.local_ns - one.time_ns for one in result.evidence.notes if one.node == node) / 1e6
+        for node in result.evidence.nodes
     }
     assert 29.0 < errors_ms.pop(2) <= 30.0
     assert all(-1.0 < error <= 0.0 for error in errors_ms.values()), errors_ms

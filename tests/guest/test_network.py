@@ -106,7 +106,7 @@ def test_the_single_channel_has_one_order_for_all(tmp_path: Path) -> None:
 def test_loss_is_what_was_asked(tmp_path: Path) -> None:
     _, result = run(LOSS, tmp_path / "run")
     copies = 400 * 5 * 5  # 10,000
-    share = measure(result.history, "loss_share")
+    share = measure(result.evidence, "loss_share")
     assert share is not None
     assert abs(share - 0.07) < 4 * math.sqrt(0.07 * 0.93 / copies)
 
@@ -131,7 +131,7 @@ def test_delay_and_skew_are_what_was_asked(tmp_path: Path) -> None:
     mean = sum(from_3_to_2) / len(from_3_to_2)
     assert abs(mean - 20) < 4 * 10 / math.sqrt(12 * len(from_3_to_2))
     # n2 is 30 ms ahead all the time; n3 gains 200 us a second, and was behind before the run began.
-    skew = measure(result.history, "clock_skew_max_ms")
+    skew = measure(result.evidence, "clock_skew_max_ms")
     assert skew is not None and 29.9 < skew < 30.7
 
 
@@ -155,7 +155,7 @@ payload = 20
     for node, at in cuts:
         text += f'[[fault]]\nat = "{at}ms"\nkind = "link"\nlink = "{node}-s1"\nfor = "50ms"\n'
     _, result = run(text, tmp_path / "run")
-    events = result.history.events
+    events = result.evidence.notes
     healed = [event.time_ns for event in events if event.kind is NoteKind.FAULT and event.text.startswith("link up")]
     for (node, _), since in zip(cuts, healed, strict=True):
         soon = [e for e in events if e.kind is NoteKind.DELIVERED and since < e.time_ns < since + 10_000_000]

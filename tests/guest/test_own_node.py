@@ -232,7 +232,7 @@ def test_the_example_is_judged_as_it_says_and_repeats(name: str, example: Path, 
         where = rundir.create(name, 1, tmp_path / f"run{number}")
         result = judge_run(carry_out(load(scenario), where, EngineOptions(), lambda now: None))
         assert result.status == 0, list(result.properties)
-        assert len([event for event in result.history.events if event.kind is NoteKind.DELIVERED]) >= 40
+        assert len([event for event in result.evidence.notes if event.kind is NoteKind.DELIVERED]) >= 40
         runs.append(where.path)
     assert digest(runs[0]) == digest(runs[1])
     (runs[1] / "program").unlink()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from captures.columns import audit
-from captures.history import Event, History
+from captures.evidence import Event, Evidence
 from captures.recorded import Recorded
 from captures.samples import LITTLE_NS, cooked, ethernet, pcap
 from captures.unwrap import ETHERNET, LINUX_SLL2
@@ -48,11 +48,11 @@ def note_of(event: Event) -> Note:
     )
 
 
-def write_captures(directory: Path, history: History, frames: Iterable[Frame] = ()) -> Path:
+def write_captures(directory: Path, evidence: Evidence, frames: Iterable[Frame] = ()) -> Path:
     """captures/ with the NOTEs of a history and some protocol frames; returns it."""
     found = [
         Frame(event.time_ns, f"n{event.node}" if event.node else "harness", note_of(event), outgoing=False)
-        for event in history.events
+        for event in evidence.notes
     ]
     by_point: dict[str, list[Frame]] = defaultdict(list)
     for frame in (*found, *frames):

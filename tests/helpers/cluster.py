@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from captures.history import Event, History
+from captures.evidence import Event, Evidence, Notes
 from harness.judges import Outcome, judge
 from harness.world import Loss, World, no_loss
 from nodes.machine import Machine, Setting
@@ -142,11 +142,11 @@ def titled(title: str, src: int) -> Callable[[Pdu], bool]:
     return lambda pdu: pdu.TYPE.title == title and pdu.src == src
 
 
-def ended(history: History) -> History:
+def ended(history: Evidence) -> Evidence:
     """The history with the mark that the run ended because all was quiet."""
-    at = history.events[-1].time_ns if history.events else 0
-    end = Event(at, 0, NoteKind.MARK, text="end quiet", number=1, capture="memory", frame=len(history.events) + 1)
-    return replace(history, events=(*history.events, end))
+    at = history.notes[-1].time_ns if history.notes else 0
+    end = Event(at, 0, NoteKind.MARK, text="end quiet", number=1, capture="memory", frame=len(history.notes) + 1)
+    return replace(history, notes=Notes((*history.notes, end)))
 
 
 def failures(world: World, properties: tuple[str, ...] = ST, *, quiet: bool = True) -> list[str]:
@@ -159,7 +159,7 @@ def failures(world: World, properties: tuple[str, ...] = ST, *, quiet: bool = Tr
 def delivered(world: World, node: int, names: Callable[[int, int], str] | None = None) -> str:
     """ARL of a node: "1:1 2:1 1:2"."""
     name = names or (lambda about, seq: f"{about}:{seq}")
-    events = world.history().events
+    events = world.history().notes
     return " ".join(name(e.about, e.seq) for e in events if e.node == node and e.kind is NoteKind.DELIVERED)
 
 

@@ -7,15 +7,14 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
-from captures.history import Event, History, Transmission
+from captures.evidence import Event, Evidence, Frame, Frames, Notes
 from harness.judges import Outcome, judge
 from harness.world import World
 from nodes.him.machine import Him
-from nodes.him.notes import digest
 from nodes.him.options import HimOptions
 from nodes.machine import Send, Setting
 from nodes.wire import Pdu
-from nodes.wire.him import HAVE, HimAnswer, HimData, HimPdu, HimQuery
+from nodes.wire.him import HimAnswer, HimData, HimPdu, HimQuery
 from nodes.wire.note import NoteKind, Sent
 
 MS = 1_000_000
@@ -51,7 +50,7 @@ class Group:
         self.members = tuple(range(1, n + 1))
         self.dropped: Callable[[HimPdu, int, int], bool] = lambda pdu, receiver, now: False
         self.received: Counter[tuple[int, str]] = Counter()  # (receiver, type) of packets that arrived
-        self._transmissions: list[Transmission] = []
+        self._frames: list[Frame] = []
         draw = self.world.random.random
 
         def delay(pdu: Pdu, receiver: int, now: int) -> int | None:
@@ -103,7 +102,7 @@ class Group:
     # what is seen
 
     def notes(self, kind: NoteKind, node: int | None = None) -> list[Event]:
-        return [e for e in self.world.history().events if e.kind == kind and (node is None or e.node == node)]
+        return [e for e in self.world.history().notes if e.kind == kind and (node is None or e.node == node)]
 
     def results(self, node: int | None = None) -> list[str]:
         return [event.text for event in self.notes(NoteKind.RESULT, node)]
@@ -147,13 +146,13 @@ class Group:
 
     # judging
 
-    def history(self) -> History:
+    def history(self) -> Evidence:
         """As the captures of a run that ended quietly would tell it."""
         plain = self.world.history()
         end = Event(self.world.now, 0, NoteKind.MARK, text="end quiet")
-        events = (*plain.events, end)
-        frames = tuple(sorted(self._transmissions, key=lambda one: one.time_ns))
-        return replace(plain, events=events, transmissions=frames, options=self.options)
+        notes = Notes((*plain.notes, end))
+        frames = Frames(sorted(self._frames, key=lambda one: one.time_ns))
+        return replace(plain, notes=notes, frames=frames, options=self.options)
 
     def violations(self, *properties: str) -> dict[str, str]:
         """What the judges object to."""
@@ -172,10 +171,9 @@ class Group:
         world._network = put
 
     def _frame(self, time_ns: int, node: int, direction: str, pdu: HimPdu) -> None:
-        holds = isinstance(pdu, HimData | HimQuery) or (isinstance(pdu, HimAnswer) and pdu.flags & HAVE)
-        held = digest(pdu.hash) if holds else 0  # type: ignore[attr-defined]
-        self._transmissions.append(
-            Transmission(
+        said = {"hash": pdu.hash, "flags": pdu.flags} if isinstance(pdu, HimData | HimQuery | HimAnswer) else {}
+        self._frames.append(
+            Frame(
                 time_ns,
                 f"n{node}",
                 direction,
@@ -183,9 +181,9 @@ class Group:
                 pdu.TYPE.name,
                 0,
                 "memory",
-                len(self._transmissions) + 1,
+                len(self._frames) + 1,
                 pdu.origin,
                 pdu.seq,
-                digest=held,
+                fields=said,
             )
         )

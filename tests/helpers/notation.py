@@ -29,10 +29,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from captures.history import Event, History, Transmission
+from captures.evidence import Event, Evidence, Frame, Frames, Notes
 from nodes.cmd import notes as cmd
 from nodes.delta import notes as delta
 from nodes.him import notes as him
+from nodes.protocols import NAMES, protocol
+from nodes.wire.him import HASH_BYTES, HAVE
 from nodes.wire.note import NoteKind
 
 BASE_NS = 1_000_000_000
@@ -53,7 +55,7 @@ class _Writer:
         self.unit_ns = unit_ns
         self.now = BASE_NS
         self.events: list[Event] = []
-        self.transmissions: list[Transmission] = []
+        self.frames: list[Frame] = []
         self.holes: list[str] = []
         self.names: dict[str, tuple[int, int]] = {}
         self.stamps: dict[str, int] = {}
@@ -103,11 +105,11 @@ class _Writer:
             self.harness(match["what"], int(match["node"]))
         elif match := _FRAME.fullmatch(token):
             at, way = f"n{match['node']}", "out" if match["way"] == ">" else "in"
-            frame = len(self.transmissions) + 1
+            frame = len(self.frames) + 1
             title = match["title"] if "." in match["title"] else f"him.{match['title']}"
             about = self.names.get(match["name"], (0, 0))
-            self.transmissions.append(
-                Transmission(
+            self.frames.append(
+                Frame(
                     self.now,
                     at,
                     way,
@@ -117,8 +119,7 @@ class _Writer:
                     f"{at}.pcap",
                     frame,
                     *about,
-                    digest=int((match["hash"] or "#0")[1:]),
-                    stamps=tuple([self.stamps[one] for one in (match["tag"] or ":")[1:]]),
+                    fields=self.said(match),
                 )
             )
         elif match := _TOKEN.fullmatch(token):
@@ -127,6 +128,16 @@ class _Writer:
         else:
             raise ValueError(f"no such token: {token!r}")
         self.now += self.unit_ns
+
+    def said(self, match: re.Match[str]) -> dict[str, Any]:
+        """What the PDU of a frame says: the hash of what its sender holds, or the time stamps for its receiver."""
+        if match["hash"]:
+            held = int(match["hash"][1:])
+            return {"hash": held.to_bytes(HASH_BYTES), "flags": HAVE if held else 0}
+        if match["title"] == "delta.DATA":
+            cb = [(self.names[one][0], self.stamps[one]) for one in (match["tag"] or ":")[1:]]
+            return {"counts": [len(cb) * (node == int(match["node"])) for node in self.nodes], "cb": cb}
+        return {}
 
     def harness(self, what: str, node: int) -> None:
         if what == "l":
@@ -202,7 +213,7 @@ def _nodes(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(",") if part)
 
 
-def history(line: str, nodes: int = 3, options: Any = None, unit_ns: int = UNIT_NS) -> History:
+def history(line: str, nodes: int = 3, options: Any = None, unit_ns: int = UNIT_NS) -> Evidence:
     """The history that a line describes, among nodes 1..nodes, of a protocol with these options.
 
     Another `unit_ns` takes the place of all milliseconds in it.
@@ -210,6 +221,11 @@ def history(line: str, nodes: int = 3, options: Any = None, unit_ns: int = UNIT_
     writer = _Writer(tuple(range(1, nodes + 1)), unit_ns)
     for token in line.split():
         writer.token(token)
-    return History(
-        writer.nodes, tuple(writer.events), tuple(writer.holes), tuple(writer.transmissions), options=options
+    return Evidence(
+        writer.nodes,
+        Notes(writer.events),
+        tuple(writer.holes),
+        Frames(writer.frames),
+        protocol=next((name for name in NAMES if isinstance(options, protocol(name).options)), ""),
+        options=options,
     )

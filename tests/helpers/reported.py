@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from captures.history import Event, History
+from captures.evidence import Event, Evidence, Notes
 from harness.scenario import dump, loads
 from nodes.wire.note import NoteKind
 from nodes.wire.raw import RawData
@@ -46,7 +46,7 @@ def broadcast(
     return frames
 
 
-def events(extra: Iterable[Event] = (), end_us: int = 100_000) -> History:
+def events(extra: Iterable[Event] = (), end_us: int = 100_000) -> Evidence:
     """The NOTEs that every run has, and some more."""
     found = [Event(START, 0, NoteKind.MARK, text="start", number=1)]
     found += [Event(START, node, NoteKind.READY, values=(START,), number=1, local_ns=START) for node in NODES]
@@ -61,7 +61,7 @@ def events(extra: Iterable[Event] = (), end_us: int = 100_000) -> History:
         for node in NODES
     ]
     found.append(Event(end, 0, NoteKind.MARK, text="end", values=(1,), number=numbers[0] + 1))
-    return History(NODES, tuple(sorted(found, key=lambda event: event.time_ns)))
+    return Evidence(NODES, Notes(sorted(found, key=lambda event: event.time_ns)))
 
 
 EVIL = '<script>window.broken = 1<img src=x onerror="window.broken = 2">'

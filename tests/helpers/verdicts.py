@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from captures.history import Event, History
+from captures.evidence import Event, Evidence
 from harness.judges import Outcome, judge
 
 
-def objections(history: History, *properties: str) -> list[str]:
+def objections(history: Evidence, *properties: str) -> list[str]:
     """The sentences of the verdicts that are not pass."""
     return [
         f"{verdict.property}: {verdict.sentence}"
@@ -15,7 +15,7 @@ def objections(history: History, *properties: str) -> list[str]:
     ]
 
 
-def out_of_order(history: History) -> tuple[Event, ...]:
+def out_of_order(history: Evidence) -> tuple[Event, ...]:
     """Of messages delivered at one node against causal order: the first such pair of deliveries, or none."""
     (verdict,) = judge(history, ["DC-1"])
     assert verdict.outcome is not Outcome.UNKNOWN, verdict.sentence

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from captures.history import History
-from harness.bench.judges import GROUPS, bench_judges, orderly_history
+from captures.evidence import Evidence, Notes
+from harness.bench.judges import GROUPS, bench_judges, orderly
 from harness.judges import Outcome, judge, judges
 from harness.world import World
 from nodes.machine import Setting
@@ -21,7 +21,7 @@ from tests.helpers.notation import history
 NODES = (1, 2, 3, 4)
 
 
-def raw_run(seed: int, connect: Callable[[World], None], to: tuple[int, ...] = NODES) -> History:
+def raw_run(seed: int, connect: Callable[[World], None], to: tuple[int, ...] = NODES) -> Evidence:
     """Every node sends ten messages; the network is `connect`'s doing."""
     world = World(seed)
     for node in NODES:
@@ -59,7 +59,7 @@ def duplicating_channel(world: World) -> None:
     world.channel(slot_ns=100_000, loss=twice)
 
 
-def failing(one: History, *names: str) -> set[str]:
+def failing(one: Evidence, *names: str) -> set[str]:
     return {verdict.property for verdict in judge(one, names) if verdict.outcome is Outcome.FAIL}
 
 
@@ -82,9 +82,9 @@ def test_each_network_breaks_what_it_must_and_nothing_else(seed: int) -> None:
 
 def test_a_pass_needs_the_whole_evidence() -> None:
     one = raw_run(1, good_channel)
-    for left_out in (random.Random(2).randrange(len(one.events)) for _ in range(20)):
-        events = one.events[:left_out] + one.events[left_out + 1 :]
-        holed = History(one.nodes, events, holes=("n1: NOTE missing",))
+    for left_out in (random.Random(2).randrange(len(one.notes)) for _ in range(20)):
+        notes = Notes(one.notes[:left_out] + one.notes[left_out + 1 :])
+        holed = Evidence(one.nodes, notes, holes=("n1: NOTE missing",))
         assert all(verdict.outcome is Outcome.UNKNOWN for verdict in judge(holed, ALL)), f"without {left_out}"
 
 
@@ -109,8 +109,8 @@ def test_every_judge_bears_an_empty_history() -> None:
 
 
 def test_the_benchmarks_history_is_orderly_and_long_enough() -> None:
-    one = orderly_history(2000)
-    assert sum(event.kind.name == "DELIVERED" for event in one.events) == 2000
+    one = orderly(2000)
+    assert sum(event.kind.name == "DELIVERED" for event in one.notes) == 2000
     for group, properties in GROUPS.items():
         if group != "TD":  # there everybody gets everything
             assert {verdict.outcome for verdict in judge(one, properties)} == {Outcome.PASS}

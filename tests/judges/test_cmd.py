@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from captures.history import Event, History
+from captures.evidence import Event, Evidence
 from harness.judges import Outcome, judge
 from harness.judges.causality import causal_past
 from harness.judges.cmd import causal_order, vector_times
@@ -158,7 +158,7 @@ def test_unnecessary_waits(line: str, outcome: Outcome) -> None:
 # Happened-before, against its definition.
 
 
-def random_history(seed: int) -> History:
+def random_history(seed: int) -> Evidence:
     chance = random.Random(seed)
     nodes = range(1, chance.randint(3, 5))
     under_way: list[tuple[str, int]] = []
@@ -177,12 +177,12 @@ def random_history(seed: int) -> History:
     return history(" ".join(tokens), len(nodes))
 
 
-def causes(one: History) -> dict[Event, set[Event]]:
+def causes(one: Evidence) -> dict[Event, set[Event]]:
     """Event -> everything in its causal past, itself included, straight from the definition."""
     past: dict[Event, set[Event]] = {}
     last: dict[int, Event] = {}
     sent: dict[tuple[int, int], Event] = {}
-    for event in one.events:
+    for event in one.notes:
         if event.kind.name not in ("SENT", "DELIVERED"):
             continue
         mine = {event}
@@ -214,11 +214,11 @@ def test_causal_past_and_vector_time_are_the_definition() -> None:
                 assert vectors[message, process] == len(mine), f"seed {seed}"
 
 
-def causal_by_definition(one: History) -> bool:
+def causal_by_definition(one: Evidence) -> bool:
     past = causes(one)
-    sent = {(event.about, event.seq): event for event in one.events if event.kind.name == "SENT"}
+    sent = {(event.about, event.seq): event for event in one.notes if event.kind.name == "SENT"}
     log: dict[int, list[Event]] = {node: [] for node in one.nodes}
-    for event in one.events:
+    for event in one.notes:
         if event.kind.name == "DELIVERED":
             for other in past[sent[event.about, event.seq]]:
                 before = {(e.about, e.seq) for e in log[event.node]}

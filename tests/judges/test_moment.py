@@ -6,13 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from captures.run_history import load_history
+from captures.load import load_evidence
 from harness.judges import Outcome, Verdict, judge
 from nodes.cmd.options import CmdOptions
 from nodes.delta.notes import Sent
 from nodes.delta.options import DeltaOptions
+from nodes.delta.pdus import stamps_for
 from tests.helpers.notation import history
 
 GOLDEN = Path(__file__).resolve().parents[2] / "captures" / "golden"
@@ -108,20 +110,21 @@ def test_who_has_no_rule_about_moments_is_not_judged() -> None:
 
 def test_real_captures_say_what_stood_in_each_tag_for_its_receiver() -> None:
     """Golden ones: the triangle among three agents, where m3 waits for m1."""
-    one = load_history(GOLDEN / "delta-triangle" / "captures")
-    sent = {(event.about, event.seq): Sent._make(event.values).ts for event in one.events if event.kind.name == "SENT"}
+    one = load_evidence(GOLDEN / "delta-triangle" / "captures")
+    sent = {(event.about, event.seq): Sent._make(event.values).ts for event in one.notes if event.kind.name == "SENT"}
     m1, m2, m3 = sorted(sent, key=sent.__getitem__)
-    came = {(frame.about, frame.seq): frame.stamps for frame in one.transmissions if frame.direction == "in"}
-    assert came == {m1: (), m2: (), m3: (sent[m1],)}
-    assert all(not frame.stamps for frame in one.transmissions if frame.direction == "out")
+    rows = np.intersect1d(one.frames.came, one.frames.of_type("delta.DATA"))
+    tags = zip(one.frames.rows(rows), one.frames.said(rows, "counts"), one.frames.said(rows, "cb"), strict=True)
+    came = {(frame.about, frame.seq): stamps_for(int(frame.at[1:]), counts, cb) for frame, counts, cb in tags}
+    assert came == {m1: [], m2: [], m3: [sent[m1]]}
 
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("delta-triangle", DeltaOptions(delta_ns=100_000_000, max_cb=2)), ("cmd-triangle", CmdOptions())],
+    [("delta", DeltaOptions(delta_ns=100_000_000, max_cb=2)), ("cmd", CmdOptions())],
 )
 def test_real_captures_are_exact_to_two_microseconds(name: str, options: Any) -> None:
-    one = load_history(GOLDEN / name / "captures", options=options)
+    one = load_evidence(GOLDEN / f"{name}-triangle" / "captures", protocol=name, options=options)
     (found,) = judge(one, ["PROMPT"])
     assert found.outcome is PASS, found
     late_ns = int(found.sentence.split()[-3])

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from captures.history import History
+from captures.evidence import Evidence
 from harness.judges import Outcome, Verdict, judge
 from harness.judges.facts import Facts
 from harness.judges.order import order_equivalent
@@ -136,9 +136,9 @@ def test_figure_4_st_holds_altogether() -> None:
 # The judge's shortcut against the definition, word by word.
 
 
-def order_equivalent_by_definition(one: History) -> bool:
+def order_equivalent_by_definition(one: Evidence) -> bool:
     logs: dict[int, list[tuple[int, int]]] = {}
-    for event in one.events:
+    for event in one.notes:
         if event.kind.name == "DELIVERED":
             logs.setdefault(event.node, []).append((event.about, event.seq))
     for i in logs.values():

@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
 
-from captures.history import Event
+from captures.evidence import Event
 from harness.world import World
 from nodes.cmd.machine import Cmd
 from nodes.cmd.options import CmdOptions, Printed, SchemeName
@@ -145,19 +146,17 @@ def check(seed: int, scheme: SchemeName = "s_records", white_box: bool = False) 
     assert made.world.settled(), where
     wanted = Counter(
         (node, (event.about, event.seq))
-        for event in history.events
+        for event in history.notes
         if event.kind is NoteKind.SENT
         for node in event.peers
     )
-    got = Counter(
-        (event.node, (event.about, event.seq)) for event in history.events if event.kind is NoteKind.DELIVERED
-    )
+    got = Counter((event.node, (event.about, event.seq)) for event in history.notes if event.kind is NoteKind.DELIVERED)
     assert got == wanted, where
     if not made.lossy and made.options.queue_limit > 20:
-        at_the_moment_the_rule_allows(made, history.events, where)
+        at_the_moment_the_rule_allows(made, history.notes, where)
 
 
-def at_the_moment_the_rule_allows(made: Run, events: tuple[Event, ...], where: str) -> None:
+def at_the_moment_the_rule_allows(made: Run, events: Sequence[Event], where: str) -> None:
     """When it arrived, or when the last of the messages before it to the same node was delivered there."""
     before: dict[int, set[Message]] = {}
     past: dict[Message, frozenset[Message]] = {}

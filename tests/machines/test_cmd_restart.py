@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from captures.history import Event
+from captures.evidence import Event
 from harness.world import World
 from nodes.cmd.machine import Cmd
 from nodes.cmd.options import CmdOptions
@@ -36,7 +36,7 @@ def world(members: tuple[int, ...] = MEMBERS) -> World:
 
 
 def events(made: World, kind: NoteKind, node: int) -> list[Event]:
-    return [event for event in made.history().events if event.kind is kind and event.node == node]
+    return [event for event in made.history().notes if event.kind is kind and event.node == node]
 
 
 def test_nobody_waits_for_what_the_old_life_did_not_get_through() -> None:

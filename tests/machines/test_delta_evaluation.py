@@ -59,7 +59,7 @@ def simulate(
 
 def read(world: World) -> list[Sending | Delivery]:
     log: list[Sending | Delivery] = []
-    for event in world.history().events:
+    for event in world.history().notes:
         if event.kind is NoteKind.SENT:
             log.append(Sending(event.node, event.seq, event.peers, Sent._make(event.values)))
         elif event.kind is NoteKind.DELIVERED:

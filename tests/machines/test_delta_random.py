@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from captures.history import Event
+from captures.evidence import Event
 from harness.judges.base import Holds
 from harness.judges.delta import deadline, no_unnecessary_wait
 from harness.judges.facts import Facts
@@ -153,7 +153,7 @@ def check(seed: int) -> None:
         assert isinstance(exact(Facts(history), made.tick_ns), Holds), where
     assert made.world.settled(), where
     deliveries: dict[int, list[Event]] = {node: [] for node in history.nodes}
-    for event in history.events:
+    for event in history.notes:
         if event.kind is NoteKind.DELIVERED:
             deliveries[event.node].append(event)
         assert event.text != "overtaken", f"{event}{where}"

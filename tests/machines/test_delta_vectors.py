@@ -61,7 +61,7 @@ class Script:
     def deliveries(self, node: int) -> list[tuple[str, int]]:
         return [
             (self.name(event.about, event.seq), event.time_ns)
-            for event in self.world.history().events
+            for event in self.world.history().notes
             if event.node == node and event.kind is NoteKind.DELIVERED
         ]
 
@@ -110,7 +110,7 @@ def test_triangle(
 
 def test_the_wait_is_split_into_what_was_needed_and_what_was_not() -> None:
     """MAX_CB = 1, m1 there at 4.5: from then on m3 could go; it goes at 5+."""
-    events = triangle(3.0, 3.5, 4.5, 1).world.history().events
+    events = triangle(3.0, 3.5, 4.5, 1).world.history().notes
     m3 = next(event for event in events if event.node == 3 and event.kind is NoteKind.DELIVERED and event.about == 2)
     ts, waited_ns, unnecessary_ns, mine, entries = m3.values
     assert (ts, waited_ns, unnecessary_ns) == (at(3), SOON_AFTER_5 - at(3.5), SOON_AFTER_5 - at(4.5))
@@ -118,7 +118,7 @@ def test_the_wait_is_split_into_what_was_needed_and_what_was_not() -> None:
 
 
 def test_a_late_message_is_named_when_it_is_refused() -> None:
-    events = triangle(3.0, 3.5, 5.5, 2).world.history().events
+    events = triangle(3.0, 3.5, 5.5, 2).world.history().notes
     refused = [event for event in events if event.kind is NoteKind.REFUSED]
     assert [(event.node, event.about, event.text, event.values) for event in refused] == [
         (3, 1, "late", (at(0), UNIT // 2))

@@ -120,8 +120,8 @@ def test_printed_rules_are_caught() -> None:
 
 def test_equal_seeds_are_equal_and_others_are_not() -> None:
     one, again, other = (Schedule("proof", seed).run().world for seed in (4, 4, 5))
-    assert one.history().events == again.history().events
-    assert one.history().events != other.history().events
+    assert one.history().notes == again.history().notes
+    assert one.history().notes != other.history().notes
 
 
 def test_options_of_the_schedules_are_spread() -> None:

@@ -33,7 +33,7 @@ def test_loss_free_ring(n: int, rules: str) -> None:
     assert group.packets() == packets(n)
     assert dict(group.sent()) == {"DATA": 1, "QUERY": n, "ANSWER": n, "END": 1}
     assert sum(count for (node, _), count in group.received.items() if node == 1) == 2
-    last = max(one.time_ns for one in group.history().transmissions if one.title == "him.ANSWER")
+    last = max(one.time_ns for one in group.history().frames if one.title == "him.ANSWER")
     assert last - begin == completion_ns(20 * MS)
     assert measure(group.history(), "completion_max_ms") == 30
     assert group.holders(1, 1) == set(group.members)

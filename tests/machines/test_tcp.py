@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from captures.history import Event, History, Segment
+from captures.evidence import Event, Evidence, Notes, Segment, Segments
 from captures.metrics import measure
 from nodes.machine import Log, Received, Send, Setting, Submit, Wake
 from nodes.streams import _Stream
@@ -80,7 +80,7 @@ def test_packets_are_segments_and_completion_is_what_the_sender_is_told() -> Non
         Event(100, 1, NoteKind.SENT, 1, 1, (1, 2), (1,), number=1),
         Event(20_000_100, 1, NoteKind.RESULT, 1, 1, (), (0,), "SUCCESS", number=2),
     )
-    history = History((1, 2), events, segments=tuple(Segment(time_ns, 1, 94) for time_ns in range(8)))
+    history = Evidence((1, 2), Notes(events), segments=Segments(Segment(time_ns, 1, 94) for time_ns in range(8)))
     assert measure(history, "packets_per_message") == 8
     assert measure(history, "completion_p50_ms") == 20
-    assert measure(replace(history, segments=()), "completion_p50_ms") is None
+    assert measure(replace(history, segments=Segments()), "completion_p50_ms") is None

@@ -146,7 +146,7 @@ def complaints(seed: int, options: ToOptions | None = None, **how: Any) -> list[
     except (Broken, AssertionError) as error:
         return [f"{type(error).__name__}: {error}"]
     wrong = [] if calm else ["never calm: " + "; ".join(f"n{m.me} {m.vm.value} {m.mode.value}" for m in world.alive())]
-    wrong += [e.text for e in world.history().events if e.kind is NoteKind.ALARM and "REQ*" in e.text]
+    wrong += [e.text for e in world.history().notes if e.kind is NoteKind.ALARM and "REQ*" in e.text]
     return wrong + failures(world, TD, quiet=calm)
 
 

@@ -44,11 +44,11 @@ def titles(world: Restless) -> Counter[str]:
 
 
 def events(world: Restless, kind: NoteKind, node: int) -> list[str]:
-    return [e.text for e in world.history().events if e.kind is kind and e.node == node]
+    return [e.text for e in world.history().notes if e.kind is kind and e.node == node]
 
 
 def views(world: Restless, node: int) -> list[tuple[int, ...]]:
-    return [e.peers for e in world.history().events if e.kind is NoteKind.VIEW and e.node == node]
+    return [e.peers for e in world.history().notes if e.kind is NoteKind.VIEW and e.node == node]
 
 
 def late_half(world: Restless, node: int, count: int) -> Callable[[Pdu], bool]:
@@ -354,7 +354,7 @@ def test_a_farewell_costs_one_pdu_more_than_a_stop_and_no_waiting(n: int) -> Non
     counts = titles(world)
     assert (counts["STOP"], counts["STOP_PACK"], counts["STOP_ACK"]) == (1, n - 1, n - 1)
     assert not any(isinstance(pdu, DataBlock) and pdu.flags & RETX for _, pdu in world.sent)
-    changes = [e for e in world.history().events if e.kind is NoteKind.VIEW]
+    changes = [e for e in world.history().notes if e.kind is NoteKind.VIEW]
     assert len(changes) == n - 1 and max(e.time_ns for e in changes) - left < 4 * n * SLOT
     assert failures(world, TD) == []
 

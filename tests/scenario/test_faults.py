@@ -147,7 +147,7 @@ class Blink(OfNodes):
         stage.say(self.ends(self.node))
 '''
 ASK = """
-from captures.history import Event
+from captures.evidence import Event
 from harness.scenario.keys import keys
 from harness.report.faults import bands
 from harness.scenario import dump, loads

@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from captures.audit import counter_holes
-from captures.history import Event, History
+from captures.evidence import Event, Evidence, Notes
+from captures.load import capture_files, load_evidence
 from captures.pcap import Audit
 from captures.recorded import Recorded
-from captures.run_history import capture_files, load_history
 from harness.judges import Outcome, judge
 from nodes.wire import Pdu
 from nodes.wire.cmd import CmdData
@@ -28,9 +29,9 @@ from tests.helpers.notation import history
 _LINE = "start 1+a>2,3 2^a 3^a 2-a 3-a 1+b>2 2-b end"
 
 
-def stopped(one: History, *without: int) -> History:
+def stopped(one: Evidence, *without: int) -> Evidence:
     """The history with the END of every node that was stopped as asked."""
-    events = list(one.events)
+    events = list(one.notes)
     for node in one.nodes:
         if node in without:
             continue
@@ -50,26 +51,26 @@ def stopped(one: History, *without: int) -> History:
                 frame=number,
             )
         )
-    return replace(one, events=tuple(events))
+    return replace(one, notes=Notes(events))
 
 
 def test_events_come_back_as_they_were(tmp_path: Path) -> None:
     one = stopped(history("start 2@7 1+a>2,3#4 2^a 2~a 2=a 3%a,2 2[1,2#3 2!1,late 1$a:2,3 x3 end"), 3)
-    assert load_history(write_captures(tmp_path, one)) == one
+    assert load_evidence(write_captures(tmp_path, one)) == one
 
 
 def test_incarnations_and_marks_come_back(tmp_path: Path) -> None:
     one = stopped(history("start 1+a 2-a x2 r2 1+b 2-b heal end"))
-    loaded = load_history(write_captures(tmp_path, one))
+    loaded = load_evidence(write_captures(tmp_path, one))
     assert loaded.holes == ()
-    assert [(event.node, event.incarnation, event.number) for event in loaded.events] == [
-        (event.node, event.incarnation, event.number) for event in one.events
+    assert [(event.node, event.incarnation, event.number) for event in loaded.notes] == [
+        (event.node, event.incarnation, event.number) for event in one.notes
     ]
 
 
 def test_a_judge_says_the_same_of_captures(tmp_path: Path) -> None:
     one = stopped(history("start 1+a>2,3 2+b>2,3 2-ab 3-ba end"))
-    (direct,), (captured,) = judge(one, ["ST-3"]), judge(load_history(write_captures(tmp_path, one)), ["ST-3"])
+    (direct,), (captured,) = judge(one, ["ST-3"]), judge(load_evidence(write_captures(tmp_path, one)), ["ST-3"])
     assert direct == captured
     assert captured.outcome is Outcome.FAIL
     assert {event.capture for event in captured.events} == {"n2.pcap", "n3.pcap"}
@@ -97,18 +98,18 @@ def empty_file(captures: Path) -> None:
 
 def without(drop: Callable[[Event], bool]) -> Callable[[Path], None]:
     def damage(captures: Path) -> None:
-        one = load_history(captures)
+        one = load_evidence(captures)
         for path in captures.glob("*.pcap"):
             path.unlink()
-        write_captures(captures.parent, replace(one, events=tuple(event for event in one.events if not drop(event))))
+        write_captures(captures.parent, replace(one, notes=Notes(event for event in one.notes if not drop(event))))
 
     return damage
 
 
 def another_note(captures: Path) -> None:
-    one = load_history(captures)
-    first = next(event for event in one.events if event.node == 2)
-    changed = History((2,), (replace(first, seq=77),))
+    one = load_evidence(captures)
+    first = next(event for event in one.notes if event.node == 2)
+    changed = Evidence((2,), Notes([replace(first, seq=77)]))
     write_captures(captures.parent / "other", changed)
     (captures.parent / "other/captures/n2.pcap").rename(captures / "n9.pcap")
 
@@ -130,33 +131,33 @@ HOLES: list[tuple[Callable[[Path], None], str]] = [
 @pytest.mark.parametrize(("damage", "hole"), HOLES, ids=[hole for _, hole in HOLES])
 def test_what_is_missing_is_a_hole_and_never_a_pass(tmp_path: Path, damage: Callable[[Path], None], hole: str) -> None:
     captures = write_captures(tmp_path, stopped(history(_LINE)))
-    whole = load_history(captures, nodes=(1, 2, 3))
+    whole = load_evidence(captures, nodes=(1, 2, 3))
     assert whole.holes == ()
     assert [one.outcome for one in judge(whole, ["ST-1", "ST-3", "ST-4"])] == [Outcome.PASS] * 3
     damage(captures)
-    damaged = load_history(captures, nodes=(1, 2, 3))
+    damaged = load_evidence(captures, nodes=(1, 2, 3))
     assert any(found.startswith(hole) for found in damaged.holes), damaged.holes
     assert [one.outcome for one in judge(damaged, ["ST-1", "ST-3", "ST-4"])] == [Outcome.UNKNOWN] * 3
 
 
 def test_an_end_that_counts_more_notes_is_a_hole(tmp_path: Path) -> None:
     one = stopped(history(_LINE))
-    lost = next(event for event in one.events if event.node == 1 and event.kind is NoteKind.END)
+    lost = next(event for event in one.notes if event.node == 1 and event.kind is NoteKind.END)
     changed = replace(lost, number=lost.number - 1, values=lost.values)
-    before = [event for event in one.events if not (event.node == 1 and event.number == changed.number)]
-    events = tuple(changed if event is lost else event for event in before)
-    (hole,) = load_history(write_captures(tmp_path, replace(one, events=events))).holes
+    before = [event for event in one.notes if not (event.node == 1 and event.number == changed.number)]
+    events = Notes(changed if event is lost else event for event in before)
+    (hole,) = load_evidence(write_captures(tmp_path, replace(one, notes=events))).holes
     assert "its END says" in hole
 
 
 def test_a_killed_node_needs_no_end(tmp_path: Path) -> None:
     one = stopped(history("start 1+a>2 x2 end"), 2)
     captures = write_captures(tmp_path, one)
-    assert load_history(captures, nodes=(1, 3)).holes == ()
+    assert load_evidence(captures, nodes=(1, 3)).holes == ()
     one = stopped(history("start 1+a>2 2-a x2 end"), 2)
-    assert load_history(write_captures(tmp_path / "second", one)).holes == ()
+    assert load_evidence(write_captures(tmp_path / "second", one)).holes == ()
     one = stopped(history("start 1+a>2 2-a x2 r2 end"), 2)  # its second life should have stopped as asked
-    (hole,) = load_history(write_captures(tmp_path / "third", one)).holes
+    (hole,) = load_evidence(write_captures(tmp_path / "third", one)).holes
     assert hole.startswith("n2, incarnation 2: no END")
 
 
@@ -164,7 +165,7 @@ def test_the_same_note_in_two_captures_counts_once(tmp_path: Path) -> None:
     one = stopped(history(_LINE))
     captures = write_captures(tmp_path, one)
     (captures / "n10.pcap").write_bytes((captures / "n2.pcap").read_bytes())
-    loaded = load_history(captures, nodes=(1, 2, 3))
+    loaded = load_evidence(captures, nodes=(1, 2, 3))
     assert loaded == one
     assert [path.name for path in capture_files(captures)] == [
         "harness.pcap",
@@ -190,7 +191,7 @@ def test_counters_of_the_capturing_side() -> None:
 
 
 def test_a_directory_without_captures_is_a_hole(tmp_path: Path) -> None:
-    assert any("no capture" in hole for hole in load_history(tmp_path).holes)
+    assert any("no capture" in hole for hole in load_evidence(tmp_path).holes)
 
 
 # Frames.
@@ -226,8 +227,8 @@ def test_frames_say_which_message_they_are_about(tmp_path: Path) -> None:
         HimAnswer(src=1, hash=digest, tsecr=0, seal=b"", **(him | {"flags": 0})),
     ]
     frames = [Frame(1_000_000_500 + index, "n1", pdu, outgoing=index % 2 == 0) for index, pdu in enumerate(pdus)]
-    loaded = load_history(write_captures(tmp_path, one, frames))
-    found = [(frame.title, frame.direction, frame.about, frame.seq, frame.entries) for frame in loaded.transmissions]
+    loaded = load_evidence(write_captures(tmp_path, one, frames))
+    found = [(frame.title, frame.direction, frame.about, frame.seq, frame.entries) for frame in loaded.frames]
     assert found == [
         ("raw.DATA", "out", 3, 5, 0),
         ("st.DATA", "in", 1, 4, 0),
@@ -237,9 +238,10 @@ def test_frames_say_which_message_they_are_about(tmp_path: Path) -> None:
         ("him.DATA", "in", 2, 9, 0),
         ("him.ANSWER", "out", 2, 9, 0),
     ]
-    assert loaded.transmissions[4].vector == (3, 8)
-    assert [frame.digest for frame in loaded.transmissions[5:]] == [int.from_bytes(digest[:7], "big"), 0]
-    assert {frame.capture for frame in loaded.transmissions} == {"n1.pcap"}
+    assert loaded.frames.said(np.array([4]), "v") == [(3, 8)]
+    assert loaded.frames.said(np.array([3]), "cb") == [((1, 5), (2, 6))]
+    assert [loaded.frames.said(np.array([at]), "hash") for at in (5, 6)] == [[digest], [digest]]
+    assert {frame.capture for frame in loaded.frames} == {"n1.pcap"}
     assert loaded.holes == ()
 
 
@@ -247,5 +249,5 @@ def test_an_ethernet_capture_tells_no_direction(tmp_path: Path) -> None:
     pdu = RawData(src=3, seq=5, ndest=1, dest=(1,), payload=b"")
     captures = write_captures(tmp_path, stopped(history(_LINE)))
     (captures / "channel.pcap").write_bytes(timed_pcap([Frame(10**9, "channel", pdu)], cooked_frames=False))
-    (frame,) = load_history(captures).transmissions
+    (frame,) = load_evidence(captures).frames
     assert (frame.at, frame.direction, frame.src) == ("channel", "", 3)

@@ -1,0 +1,367 @@
+"""The evidence of a run: what its captures say, and why they may not say everything. Judges read this and nothing else.
+
+Three tables: what was noted, every frame with a PDU at every place where it was seen, and the segments of a protocol
+over TCP. All are in the order of true time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from captures.fields import column_of
+from captures.tables import Array, Column, Ints, ListColumn, Table, ints, lists, pa
+from captures.tally import Traffic
+from nodes.facet import About
+from nodes.protocols import NAMES, protocol
+from nodes.wire import all_pdu_types
+from nodes.wire.fault import FaultNote, read_fault
+from nodes.wire.note import NoteKind
+
+CHANNEL = "channel"
+IN, OUT = 0, 1  # directions, as the decoder numbers them; elsewhere -1
+DIRECTIONS = ("in", "out", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One NOTE, seen in a capture."""
+
+    time_ns: int  # true time (the capture's)
+    node: int  # 0 is the harness
+    kind: NoteKind
+    about: int = 0  # the message: its origin ...
+    seq: int = 0  # ... and its number there
+    peers: tuple[int, ...] = ()
+    values: tuple[int, ...] = ()
+    text: str = ""
+    incarnation: int = 1
+    number: int = 0  # of the NOTE, per node and incarnation, from 1
+    local_ns: int = 0  # the node's own clock
+    capture: str = ""  # file ...
+    frame: int = 0  # ... and frame number in it, from 1
+
+    @property
+    def fault(self) -> FaultNote:
+        """What a FAULT says."""
+        return read_fault(self.text, self.peers)
+
+
+class Notes(Table[Event]):
+    """What was noted, once each; those of one node in its own order."""
+
+    time_ns = Column()
+    node = Column()
+    kind = Column()
+    about = Column()
+    seq = Column()
+    incarnation = Column()
+    number = Column()
+    local_ns = Column()
+    frame = Column()
+    # Of captures only: which of the files and of the different texts.
+    file = Column()
+    files: tuple[str, ...] = ()
+    word = Column()
+    words: tuple[str, ...] = ()
+
+    @cached_property
+    def peers(self) -> ListColumn:
+        return ListColumn.of([row.peers for row in self._given])
+
+    @cached_property
+    def values(self) -> ListColumn:
+        return ListColumn.of([row.values for row in self._given])
+
+    def of_kind(self, kind: NoteKind) -> Ints:
+        """Where NOTEs of a kind stand."""
+        return np.flatnonzero(self.kind == kind)
+
+    def _made_rows(self, at: Ints) -> list[Event]:
+        kinds, words, files = _kinds(), self.words, self.files
+
+        def plain(column: Ints) -> list[int]:
+            found: list[int] = column[at].tolist()
+            return found
+
+        return list(
+            map(
+                Event,
+                plain(self.time_ns),
+                plain(self.node),
+                [kinds[kind] for kind in plain(self.kind)],
+                plain(self.about),
+                plain(self.seq),
+                self.peers.take(at).tuples(),
+                self.values.take(at).tuples(),
+                [words[word] for word in plain(self.word)],
+                plain(self.incarnation),
+                plain(self.number),
+                plain(self.local_ns),
+                [files[file] for file in plain(self.file)],
+                plain(self.frame),
+            )
+        )
+
+
+@cache
+def _kinds() -> dict[int, NoteKind]:
+    return {int(kind): kind for kind in NoteKind}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame that carries a PDU of a protocol (not a NOTE), where it was seen."""
+
+    time_ns: int
+    at: str  # the capture point: "channel", "n1", "r2"
+    direction: str  # "out", "in", or "" where the capture does not tell
+    src: int
+    title: str  # "st.RST_PAK"
+    length: int
+    capture: str
+    frame: int
+    about: int = 0  # the message that the PDU carries or is about, as far as its type says: origin ...
+    seq: int = 0  # ... and number
+    entries: int = 0  # of its tag
+    payload: int = 0  # bytes that the application gave, as far as the PDU carries any
+    multicast: bool = False  # to a group address: a copy for everybody
+    fields: Mapping[str, Any] = field(default_factory=dict)  # of the PDU, as far as whoever made this row up gave them
+
+
+@cache
+def titles() -> tuple[str, ...]:
+    """The names of all types of PDUs, in the order of the wire table."""
+    return tuple(row.name for row in all_pdu_types())
+
+
+@cache
+def type_of(title: str) -> int:
+    """The index of a name."""
+    return titles().index(title)
+
+
+def node_of(place: str) -> int:
+    """The node whose host a capture point is; 0: it is none."""
+    return int(place[1:]) if re.fullmatch(r"n\d+", place) else 0
+
+
+class Frames(Table[Frame]):
+    """Every frame that carries a PDU, at every place where it was seen."""
+
+    time_ns = Column()
+    place = Column()  # index of `places`
+    node = Column()  # of the host at which it was seen; 0 elsewhere
+    direction = Column()
+    src = Column()
+    type = Column()  # index of `titles()`
+    length = Column()
+    frame = Column()
+    multicast = Column()
+    # From what the PDU says, by the facet of its protocol.
+    about = Column()
+    seq = Column()
+    entries = Column()
+    payload = Column()
+    # Of captures only: where its PDU begins in the file, its place in the table of its type, its IPv6 destination.
+    pdu_at = Column()
+    within = Column()
+    to = Column()  # index of `addresses`
+    addresses: tuple[bytes | None, ...] = ()
+    tables: Mapping[int, Any] = MappingProxyType({})  # type -> fields of its PDUs, by the decoder's columns
+    paths: tuple[Path, ...] = ()  # of `places`
+
+    @cached_property
+    def places(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(row.at for row in self._given))
+
+    def of_type(self, *wanted: str) -> Ints:
+        """Where the frames with PDUs of these types stand."""
+        return np.flatnonzero(np.isin(self.type, [type_of(title) for title in wanted]))
+
+    @cached_property
+    def _channel(self) -> Ints:
+        there = CHANNEL in self.places
+        return np.flatnonzero(self.place == self.places.index(CHANNEL)) if there else np.zeros(0, np.int64)
+
+    @property
+    def on_channel(self) -> bool:
+        """All nodes share one channel, and its frames were captured."""
+        return len(self._channel) > 0
+
+    @cached_property
+    def sent(self) -> Ints:
+        """Every frame once, where it was sent: on the single channel, or as it leaves its node."""
+        if self.on_channel:
+            return self._channel
+        return np.flatnonzero((self.direction == OUT) & (self.node == self.src) & (self.node > 0))
+
+    @cached_property
+    def came(self) -> Ints:
+        """What came into a host."""
+        return np.flatnonzero((self.direction == IN) & (self.node > 0))
+
+    @cached_property
+    def carriers(self) -> Ints:
+        """Frames that carry a message."""
+        rows = self.of_type(*(title for title, facet in facets().items() if facet.carries))
+        return rows[self.about[rows] > 0]
+
+    def field(self, rows: Ints, name: str) -> Array:
+        """A field of the PDUs in these rows, which are of one type, as an Arrow array."""
+        if not len(rows):
+            return pa.array([], pa.int64())
+        kind = int(self.type[rows[0]])
+        column = column_of(all_pdu_types()[kind], name)
+        if self._rows is None:
+            found = self.tables[kind][column.name].take(pa.array(self.within[rows]))
+            return found.combine_chunks()
+        return pa.array([_dicts(row.fields.get(name), column.type) for row in self.rows(rows)], column.type)
+
+    def said(self, rows: Ints, name: str) -> list[Any]:
+        """A field of the PDUs in these rows, which are of one type, as the codec gives it."""
+        return [_tuples(value) for value in self.field(rows, name).to_pylist()]
+
+    def _column_of(self, rows: Ints, name: str) -> Ints | ListColumn:
+        array = self.field(rows, name)
+        return lists(array) if pa.types.is_list(array.type) else ints(array)
+
+    def made(self, name: str) -> Ints:
+        if self._rows is None:
+            self._read_facets()
+            found: Ints = vars(self)[name]
+            return found
+        if name in _FROM_ROWS:
+            places = {place: index for index, place in enumerate(self.places)}
+            return np.fromiter((_FROM_ROWS[name](row, places) for row in self._rows), np.int64, len(self))
+        return super().made(name)
+
+    def _read_facets(self) -> None:
+        """Which messages the PDUs carry or are about, and how large their tags and payloads are."""
+        about, seq, entries, payload = found = [np.zeros(len(self), np.int64) for _ in range(4)]
+        vars(self).update(zip(("about", "seq", "entries", "payload"), found, strict=True))
+        for kind in self.tables:
+            rows, row = np.flatnonzero(self.type == kind), all_pdu_types()[kind]
+            facet = facets().get(row.name)
+            if facet is not None:
+                told = [self._column_of(rows, name) for name in facet.fields]
+                about[rows], seq[rows] = facet.message(self.src[rows], *told)
+                if facet.tag:
+                    entries[rows] = lists(self.field(rows, facet.tag)).counts
+            if any(one.name == "payload" for one in row.fields):
+                lengths = self.tables[kind][f"{column_of(row, 'payload').name}_length"]
+                payload[rows] = ints(lengths.combine_chunks())[self.within[rows]]
+
+    def pdus(self, rows: Ints) -> list[bytes]:
+        """The PDUs in these rows, read from the captures again: their bytes are needed for reports alone."""
+        files = [memoryview(np.memmap(path, np.uint8, "r")) for path in self.paths]  # type: ignore[arg-type]
+        where = zip(self.place[rows].tolist(), self.pdu_at[rows].tolist(), self.length[rows].tolist(), strict=True)
+        return [files[place][at : at + length].tobytes() for place, at, length in where]
+
+    def _made_rows(self, at: Ints) -> list[Frame]:
+        kinds, places, paths = titles(), self.places, self.paths
+
+        def plain(column: Ints) -> list[int]:
+            found: list[int] = column[at].tolist()
+            return found
+
+        where = plain(self.place)
+        return list(
+            map(
+                Frame,
+                plain(self.time_ns),
+                [places[place] for place in where],
+                [DIRECTIONS[direction] for direction in plain(self.direction)],
+                plain(self.src),
+                [kinds[kind] for kind in plain(self.type)],
+                plain(self.length),
+                [paths[place].name for place in where],
+                plain(self.frame),
+                plain(self.about),
+                plain(self.seq),
+                plain(self.entries),
+                plain(self.payload),
+                map(bool, plain(self.multicast)),
+            )
+        )
+
+
+_FROM_ROWS: dict[str, Callable[[Frame, Mapping[str, int]], int]] = {
+    "place": lambda row, places: places[row.at],
+    "node": lambda row, _: node_of(row.at),
+    "direction": lambda row, _: DIRECTIONS.index(row.direction) if row.direction else -1,
+    "type": lambda row, _: type_of(row.title),
+}
+
+
+def _tuples(value: Any) -> Any:
+    """Lists and records as the codec gives them."""
+    if isinstance(value, list):
+        return tuple([tuple(one.values()) if isinstance(one, dict) else one for one in value])
+    return value
+
+
+def _dicts(value: Any, kind: Any) -> Any:
+    """Records as Arrow wants them."""
+    if value is not None and pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
+        names = [one.name for one in kind.value_type]
+        return [dict(zip(names, record, strict=True)) for record in value]
+    return value
+
+
+@cache
+def facets() -> Mapping[str, About]:
+    """What the protocols say of their PDUs, by type."""
+    return {facet.pdu.TYPE.name: facet for name in NAMES for facet in protocol(name).pdus}
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One TCP segment as it left a node, whatever is in it."""
+
+    time_ns: int
+    node: int
+    length: int  # of the whole frame, in bytes
+
+
+class Segments(Table[Segment]):
+    """What left nodes as TCP."""
+
+    time_ns = Column()
+    node = Column()
+    length = Column()
+
+    def _made_rows(self, at: Ints) -> list[Segment]:
+        return list(map(Segment, *(column[at].tolist() for column in (self.time_ns, self.node, self.length))))
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A frame that should carry a PDU and carries none: some bit is not as it was sent."""
+
+    time_ns: int
+    at: str
+    capture: str
+    frame: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the captures of one run say."""
+
+    nodes: tuple[int, ...]
+    notes: Notes
+    holes: tuple[str, ...] = ()  # why it is incomplete: then no judge may say pass
+    frames: Frames = field(default_factory=Frames)
+    segments: Segments = field(default_factory=Segments)  # of a protocol over TCP
+    protocol: str = ""  # its name
+    options: Any = None  # and its options, of the protocol's own type
+    damaged: tuple[Damaged, ...] = field(default=(), compare=False)
+    traffic: tuple[Traffic, ...] = field(default=(), compare=False)
