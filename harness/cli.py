@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn, Protocol
 
+from harness import VERSION
 from harness.commands import (
     bench,
     check,
@@ -93,6 +94,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    top.add_argument("--version", action="version", version=f"tutti {VERSION}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
     for name, command in COMMANDS.items():
         sub = commands.add_parser(

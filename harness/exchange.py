@@ -64,8 +64,8 @@ class Exchange:
         partial.write_text(as_json(answer))
         partial.replace(self._answer)
 
-    @property
     def is_answered(self) -> bool:
+        """Is the run over?"""
         return self._answer.exists()
 
     def take(self) -> Answer:

@@ -68,11 +68,12 @@ def read_manifest(where: RunDir) -> Manifest | None:
         return None
     text = where.manifest.read_text()
     try:
+        other = _plain(text).get("format", FORMAT)
+        if other != FORMAT:
+            raise Misfit(f"it has format {other}, and this tutti reads format {FORMAT}")
         return from_json(Manifest, text)
     except Misfit as error:
-        other = _plain(text).get("format", FORMAT)
-        reason = str(error) if other == FORMAT else f"it has format {other}, and this tutti reads format {FORMAT}"
-        raise RunDirError(f"{where.manifest} is no manifest: {reason}") from None
+        raise RunDirError(f"{where.manifest} is no manifest: {error}") from None
 
 
 def is_manifest(path: Path) -> bool:

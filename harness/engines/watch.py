@@ -98,7 +98,7 @@ def _watch(process: subprocess.Popen[bytes], files: Exchange, stall_s: float, pr
         elif time.monotonic() - since > stall_s:
             what = f"the run's clock stood still at {seen or 'the start'} for {stall_s:g} s of wall time; given up."
             raise EngineError(_with_logs(what, files))
-    if not files.is_answered:
+    if not files.is_answered():
         raise EngineError(_with_logs(f"the run died (exit status {process.returncode}) before it was over.", files))
 
 

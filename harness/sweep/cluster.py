@@ -18,10 +18,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
+from harness.closure import ROOT
 from harness.engines.kernel import private_kernel, site_packages
-from harness.sweep.records import PACKAGES, ROOT
 from harness.sweep.task import Record, Task, failed, fulfil
 
+PACKAGES = ("nodes", "topologies", "captures", "harness")
 NAME = "tutti"  # of the unpacked archive
 NEEDED = ("numpy", "numpy.libs", "pyarrow", "pyroute2", "mininet")  # by a run and its judges; pyspark is the worker's
 _UNNEEDED = ("__pycache__", "tests", "include", "src")

@@ -18,12 +18,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from harness.closure import ROOT, closure
 from harness.sweep.task import Record
+from nodes.protocols import NAMES
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("nodes", "topologies", "captures", "harness")  # what runs and judges are made of
-APART = ("harness/sweep", "harness/report", "harness/bench", "harness/commands", "captures/dissectors")  # what is not
-ALSO = ("harness/sweep/task.py", "requirements.lock")
+# Where the code of a run is entered: by the sweep's worker, in the guest, on this kernel; protocols are found by name.
+ENTRIES = (
+    "harness.sweep.task",
+    "harness.agent.boot",
+    "harness.agent.__main__",
+    "harness.engines.isolated",
+    *(f"nodes.{name}" for name in NAMES),
+)
 
 
 class Store(Protocol):
@@ -155,16 +161,9 @@ def encoded(value: Any) -> bytes:
 
 @cache
 def code_hash() -> str:
-    """Of all code that a record depends on."""
-    files = [ROOT / name for name in ALSO]
-    for package in PACKAGES:
-        files += [
-            path
-            for path in (ROOT / package).rglob("*.py")
-            if not path.relative_to(ROOT).as_posix().startswith(APART) and path.name != "figures.py"
-        ]
+    """Of all code that a record depends on: whatever it imports, here and in the guest."""
     digest = hashlib.sha256(f"{sys.version_info[:2]}".encode())
-    for path in sorted(set(files)):
+    for path in [ROOT / "requirements.lock", *sorted(closure(ENTRIES).values())]:
         if path.is_file():
             digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

@@ -1,0 +1,46 @@
+"""Which of our own files a module needs: the closure of its imports, read from the sources, lazy ones included."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def closure(modules: Iterable[str]) -> dict[str, Path]:
+    """The modules of ours that these need, with themselves, and where each lies."""
+    found: dict[str, Path] = {}
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        path = source(name)
+        if path is not None and name not in found:
+            found[name] = path
+            waiting += [*imported(path), *_parents(name)]
+    return found
+
+
+def source(module: str) -> Path | None:
+    """The file of a module of ours."""
+    place = ROOT.joinpath(*module.split("."))
+    files = (place / "__init__.py", place.with_suffix(".py"))
+    return next((path for path in files if path.is_file()), None)
+
+
+def imported(path: Path) -> set[str]:
+    """The names that a file imports, wherever in it: modules, and what may be modules, of ours and of others."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def _parents(module: str) -> Iterator[str]:
+    """The packages around a module, which are imported before it."""
+    parts = module.split(".")
+    return (".".join(parts[:length]) for length in range(1, len(parts)))
