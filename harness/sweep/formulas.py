@@ -251,18 +251,27 @@ def _false(scenario: Scenario) -> float | None:
     return sum(shares) / len(shares) if shares else None
 
 
-# n -> loss -> false SUCCESSes of the repaired rules with one dead node, any of the receivers; simulated by rounds
-FALSE_SUCCESS_REPAIRED: dict[int, dict[float, float]] = {
-    10: {0.01: 0.0, 0.05: 0.0004, 0.10: 0.005},
-    20: {0.01: 0.0, 0.05: 0.0004, 0.10: 0.004},
-}
-
-
-@formula("003-false-success-repaired", "simulated", "simulation by rounds", "false_success_share")
-def _false_repaired(scenario: Scenario) -> float | None:
-    if scenario.options.rules != "repaired" or len(down(scenario)) != 1:
+def _ring_with_one_down(scenario: Scenario) -> tuple[float, float] | None:
+    """Of the reference simulation: the share, and its standard error."""
+    chosen, dead = scenario.options, down(scenario)
+    senders = scenario.workload.senders if isinstance(scenario.workload, Generated) else None
+    if (chosen.rules, chosen.maxfail, chosen.q) != ("repaired", him_ring.MAXFAIL, him_ring.ASKS):
         return None
-    return FALSE_SUCCESS_REPAIRED.get(scenario.topology.nodes, {}).get(round(loss(scenario), 6))
+    if len(dead) != 1 or senders is None or len(senders) != 1:
+        return None
+    behind = (scenario.nodes.index(dead[0]) - scenario.nodes.index(senders[0])) % scenario.topology.nodes
+    return him_ring.table_down().get((scenario.topology.nodes, behind, round(loss(scenario), 6)))
+
+
+def _error_of_one_down(scenario: Scenario) -> float | None:
+    found = _ring_with_one_down(scenario)
+    return None if found is None else Z * found[1]
+
+
+@formula("003-false-success-repaired", "simulated", "reference simulation", "false_success_share", _error_of_one_down)
+def _false_repaired(scenario: Scenario) -> float | None:
+    found = _ring_with_one_down(scenario)
+    return None if found is None else found[0]
 
 
 @formula("003-first-round-clean", "corrected", "(1-f)^(3n-1)", "first_round_share")

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from harness.sweep.references import delta_tags, him_ring
+from nodes.him.evaluation import false_success
 
 
 @pytest.mark.parametrize("name", ["delta_tags", "him_ring"])
@@ -48,3 +49,10 @@ def test_a_test_that_nobody_repeats_misses_more() -> None:
     printed, _ = him_ring.point(20, 0.05, "printed", 400)
     repaired, _ = him_ring.point(20, 0.05, "repaired", 400)
     assert printed.packets < repaired.packets
+
+
+@pytest.mark.parametrize("loss", [0.01, 0.05, 0.1])
+def test_false_successes_of_the_printed_rules_are_those_of_the_exact_formula(loss: float) -> None:
+    share, messages = him_ring.false_success(10, 5, loss, "printed", 3000), 3000
+    exact = false_success(10, loss, {5}, him_ring.MAXFAIL)
+    assert abs(share - exact) <= 4 * (exact * (1 - exact) / messages) ** 0.5

@@ -1,13 +1,13 @@
-"""Paper 003, §3.3 in the ring, nobody down: packets and rounds of a message under loss.
+"""Paper 003, §3.3 in the ring under loss: packets and rounds of a message, and how often SUCCESS is told falsely.
 
 The paper has a formula without loss only (2n+1). Here one message at a time passes a group in which every copy of
-every packet is lost with chance f; nobody else is asked than the ring's neighbour. Two sets of rules:
+every packet is lost with chance f, and in which one node may be down. Two sets of rules:
 
     printed    one REPORT after a test that ended badly; only DATA starts a test; the sender waits for T_dec
     repaired   a REPORT is repeated; a question of a later round starts a test, a bad test is repeated, and asks
                again whom it missed; who answers or asks is no suspect; the first REPORT starts the next round
 
-    ./tutti python -m harness.sweep.references.him_ring     writes him_ring.csv, some minutes on one core
+    ./tutti python -m harness.sweep.references.him_ring     writes him_ring.csv and him_ring_down.csv, some minutes
 
 The unit of time is a packet's delay. Time-outs are those of a group that has measured its round trips.
 """
@@ -52,8 +52,8 @@ class _Node:
 class Message:
     """One message, from its multicast to the silence after its END."""
 
-    def __init__(self, n: int, loss: float, rules: str, chance: random.Random) -> None:
-        self.n, self.loss, self.chance, self.repaired = n, loss, chance, rules == "repaired"
+    def __init__(self, n: int, loss: float, rules: str, chance: random.Random, down: int | None = None) -> None:
+        self.n, self.loss, self.chance, self.repaired, self.down = n, loss, chance, rules == "repaired", down
         self.packets = self.round = 0
         self.outcome = ""
         self._nodes = [_Node(has=i == 0) for i in range(n)]
@@ -71,15 +71,15 @@ class Message:
         self._order += 1
         heapq.heappush(self._plan, (self._now + wait, self._order, action))
 
-    def _unicast(self, arrive: Callable[[], None]) -> None:
+    def _unicast(self, to: int, arrive: Callable[[], None]) -> None:
         self.packets += 1
-        if self.chance.random() >= self.loss:
+        if self.chance.random() >= self.loss and to != self.down:
             self._after(ROUND_TRIP / 2, arrive)
 
     def _to_all(self, arrive: Callable[[int], None]) -> None:
         self.packets += 1
         for i in range(1, self.n):
-            if self.chance.random() >= self.loss:
+            if self.chance.random() >= self.loss and i != self.down:
                 self._after(ROUND_TRIP / 2, partial(arrive, i))
 
     # The sender, node 0.
@@ -103,8 +103,9 @@ class Message:
             self._end("SUCCESS")
         elif self.round < MAXFAIL:
             self._next_round()
-        else:
-            self._end("FAIL")  # the repaired sender asks the suspects first: with nobody down that is rare
+        else:  # the repaired sender asks the suspects itself: who is there, is served and answers
+            suspects = self._suspects[self.round] - self._proven
+            self._end("SUCCESS" if self.repaired and self.down not in suspects else "FAIL")
 
     def _reported(self, round_: int, missed: set[int]) -> None:
         if self.outcome:
@@ -154,12 +155,12 @@ class Message:
             self._resolve(i, j, False)
             return
         node.asking[j] += 1
-        self._unicast(partial(self._question, j, i, node.tested))
+        self._unicast(j, partial(self._question, j, i, node.tested))
         self._after(TIMEOUT * 2 ** (node.asking[j] - 1), partial(self._ask, i, j, test))
 
     def _question(self, i: int, asker: int, round_: int) -> None:
         node = self._nodes[i]
-        self._unicast(partial(self._answer, asker, i, round_, node.has))
+        self._unicast(asker, partial(self._answer, asker, i, round_, node.has))
         if node.has:
             self._confirmed(i, asker)
             if self.repaired and round_ > node.tested and not node.ended:
@@ -212,7 +213,7 @@ class Message:
 
     def _send_report(self, i: int) -> None:
         node = self._nodes[i]
-        self._unicast(partial(self._on_report, i, node.tested, frozenset(node.missed)))
+        self._unicast(0, partial(self._on_report, i, node.tested, frozenset(node.missed)))
 
     def _again(self, i: int, test: int) -> None:
         if self._nodes[i].test == test and not self._nodes[i].ended:
@@ -220,7 +221,7 @@ class Message:
 
     def _on_report(self, i: int, round_: int, missed: frozenset[int]) -> None:
         if self.outcome:
-            self._unicast(partial(self._ended, i))  # it has not heard the END
+            self._unicast(i, partial(self._ended, i))  # it has not heard the END
         else:
             self._reported(round_, set(missed))
 
@@ -265,6 +266,28 @@ def table() -> dict[tuple[str, int, float], tuple[Cost, Cost]]:
         }
 
 
+# (n, who is down counted from the sender, loss) -> messages: as many as tell rare cases from none
+DOWN: dict[tuple[int, int, float], int] = {(10, 5, 0.01): 20_000, (10, 5, 0.05): 100_000, (10, 5, 0.10): 20_000}
+TABLE_DOWN = TABLE.with_name("him_ring_down.csv")
+
+
+def false_success(n: int, down: int, loss: float, rules: str, messages: int) -> float:
+    """The share of messages of which the sender is told SUCCESS."""
+    chance = random.Random(f"{n} {down} {loss} {rules}")
+    return fmean(Message(n, loss, rules, chance, down).outcome == "SUCCESS" for _ in range(messages))
+
+
+@cache
+def table_down() -> dict[tuple[int, int, float], tuple[float, float]]:
+    """Of the repaired rules: the share of false SUCCESSes, and its standard error."""
+    found = {}
+    with TABLE_DOWN.open(newline="") as file:
+        for row in csv.DictReader(file):
+            key, share = (int(row["n"]), int(row["down"]), float(row["loss"])), float(row["share"])
+            found[key] = share, math.sqrt(max(share, 1 / DOWN[key]) / DOWN[key])
+    return found
+
+
 def _rows() -> Iterator[list[str]]:
     for rules in RULES:
         for n in SIZES:
@@ -281,3 +304,9 @@ if __name__ == "__main__":
         for row in _rows():
             writer.writerow(row)
             sys.stderr.write(" ".join(row) + "\n")
+    with TABLE_DOWN.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["n", "down", "loss", "share"])
+        for (n, down, loss), messages in DOWN.items():
+            writer.writerow([n, down, f"{loss:g}", f"{false_success(n, down, loss, 'repaired', messages):.5g}"])
+            file.flush()
