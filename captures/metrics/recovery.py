@@ -88,13 +88,14 @@ def _bursts(evidence: Evidence, first: dict[Message, int]) -> Iterator[list[Mess
         yield sorted(burst, key=first.__getitem__)
 
 
-@metric("missed_share", "multicasts that ended in a false SUCCESS, of all of decided messages (paper 003 §3.4.2)")
-def _missed(evidence: Evidence) -> float | None:
-    """Every multicast is a trial: one whose failure is found is repeated, one whose failure is missed is the last."""
+def _decided(evidence: Evidence) -> Iterator[tuple[int, bool, bool]]:
+    """Of every message that was decided: how often it was multicast, whether it was a SUCCESS, whether a false one.
+
+    A multicast whose failure is found is repeated; one whose failure is missed is the last of its message.
+    """
     frames = evidence.frames
     multicasts = Counter(messages(frames, np.intersect1d(frames.sent, frames.of_type("him.DATA"))))
     lacking: dict[Message, set[int]] = {}
-    trials = missed = 0
     for event in evidence.notes:
         key = (event.about, event.seq)
         if event.kind is NoteKind.SENT:
@@ -102,6 +103,23 @@ def _missed(evidence: Evidence) -> float | None:
         elif event.kind is NoteKind.DELIVERED and key in lacking:
             lacking[key].discard(event.node)
         elif event.kind is NoteKind.RESULT and key in multicasts:
-            trials += multicasts[key]
-            missed += event.text == "SUCCESS" and bool(lacking.get(key))
-    return ratio(missed, trials)
+            success = event.text == "SUCCESS"
+            yield multicasts[key], success, success and bool(lacking.get(key))
+
+
+@metric("missed_share", "multicasts that ended in a false SUCCESS, of all of decided messages (paper 003 §3.4.2)")
+def _missed(evidence: Evidence) -> float | None:
+    found = list(_decided(evidence))
+    return ratio(sum(false for _, _, false in found), sum(times for times, _, _ in found))
+
+
+@metric("sends_to_report", "multicasts, of one message or of several, until somebody is reported (paper 003 §3.4.2)")
+def _sends(evidence: Evidence) -> float | None:
+    """What comes after the last report is left out: nobody knows how long it would have gone on."""
+    reports = sends = missed = 0
+    for times, success, false in _decided(evidence):
+        reported = times - success  # the last one of a SUCCESS is followed by no report
+        if reported:
+            reports, sends, missed = reports + reported, sends + missed + reported, 0
+        missed += false
+    return ratio(sends, reports)

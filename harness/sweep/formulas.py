@@ -188,7 +188,7 @@ def _either_time(scenario: Scenario) -> float | None:
 
 
 _of_n("003-missed-printed", "printed", "(1-1/n)^n", "missed_share", him.paper_bound)
-_of_n("003-sends-printed", "printed", "1/P(n)", "rounds_per_message", lambda n: 1 / him.paper_bound(n))
+_of_n("003-sends-printed", "printed", "1/P(n)", "sends_to_report", lambda n: 1 / him.paper_bound(n))
 
 
 @formula("003-missed", "corrected", "among the others", "missed_share")
@@ -202,11 +202,10 @@ def _miss(scenario: Scenario) -> float:
     return him.miss_among_others(scenario.topology.nodes, scenario.options.neighbours)
 
 
-@formula("003-sends", "corrected", "1/miss", "rounds_per_message")
+@formula("003-sends", "corrected", "1/(1-miss)", "sends_to_report")
 def _sends(scenario: Scenario) -> float | None:
-    """Every multicast is a trial, and a miss is what ends the series: the sender takes it for a SUCCESS (D-HI-1)."""
-    miss = _miss(scenario)
-    return 1 / miss if miss else None
+    """Every multicast is a trial; the paper takes the chance of a miss for that of a report (D-HI-1)."""
+    return him.expected_sends(_miss(scenario))
 
 
 def _in_the_ring(scenario: Scenario) -> tuple[him_ring.Cost, him_ring.Cost] | None:

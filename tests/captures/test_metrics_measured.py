@@ -104,6 +104,16 @@ MISSED = with_frames(
     frame(9500, "n1", "out", "him.QUERY", 3),
 )
 
+# 3 is down: reported after the first multicast of a, missed after the second and after that of b, reported twice for c.
+REPORTED = with_frames(
+    "1+a 1-a 2-a 1$a 1+b 1-b 2-b 1$b 1+c 1-c 2-c 1$c:2,3",
+    frame(0, "n1", "out", "him.DATA", 1),
+    frame(500, "n1", "out", "him.DATA", 1),
+    frame(5000, "n1", "out", "him.DATA", 2),
+    frame(9000, "n1", "out", "him.DATA", 3),
+    frame(9500, "n1", "out", "him.DATA", 3),
+)
+
 
 def recovering(line: str, *states: tuple[int, int, str]) -> Evidence:
     """A history with (place, node, mode) put in."""
@@ -180,7 +190,8 @@ WANTED: list[tuple[str, Evidence, Mapping[str, float]]] = [
         {"success_share": 2 / 3, "false_success_share": 1 / 3, "decision_max_ms": 6},
     ),
     ("burst", BURST, {"go_back_per_data": 3 / 4, "retransmitted_per_data": 1 / 4}),
-    ("missed", MISSED, {"missed_share": 1 / 4, "false_success_share": 1 / 3}),
+    ("missed", MISSED, {"missed_share": 1 / 4, "false_success_share": 1 / 3, "sends_to_report": 3 / 2}),
+    ("reported", REPORTED, {"missed_share": 2 / 5, "sends_to_report": 5 / 3}),
     ("sorted", SORTED, {"sorted_per_data": 3 / (2 * 3)}),
     ("skew", history("2@7 1+a 2-a"), {"clock_skew_max_ms": 7}),
     ("cmd", history("1+a 2-a", options=CmdOptions()), {}),
