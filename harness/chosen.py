@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.scenario.faults import Fault
@@ -51,3 +51,8 @@ def rules(plan: Plan, faults: Sequence[Fault], t0_ns: int, run_seed: int) -> lis
             note = fault.begins((towards,), about)
             found.append(Rule(port, int(towards[1:]), fault, t0_ns + fault.at_ns, draws, note))
     return found
+
+
+def taking(rules: Iterable[Rule], pdu: Pdu, now: int) -> Rule | None:
+    """The first rule that takes a PDU. All of them count it, so that none depends on what the others take."""
+    return next(iter([rule for rule in rules if rule.takes(pdu, now)]), None)

@@ -20,6 +20,7 @@ from typing import Any
 from captures.evidence import Event, Evidence, Notes
 from nodes.machine import Farewell, Log, Machine, Received, Send, Submit, Wake
 from nodes.wire import Pdu, decode_untrusted, encode
+from nodes.wire.fault import FaultNote
 from nodes.wire.note import NoteKind
 
 # Is this copy lost? (pdu, receiver, now) -> bool
@@ -28,7 +29,8 @@ Loss = Callable[[Pdu, int, int], bool]
 Delay = Callable[[Pdu, int, int], int | None]
 # How long a PDU occupies the channel, in ns.
 Length = Callable[[Pdu], int]
-Clock = Callable[[int], int]  # true time -> local time; must not run backwards
+Clock = Callable[[int], int]  # true time -> local time
+BATCH = 32  # frames that a node takes from its socket before it looks at the time
 
 
 def no_loss(pdu: Pdu, receiver: int, now: int) -> bool:
@@ -104,36 +106,54 @@ class World:
 
     # what happens
 
+    def connect(self, network: Callable[[int, Send], None]) -> None:
+        """Join the nodes by a network of the caller's, which calls `arrive`: (source, what it sends) -> None."""
+        self._network = network
+
     def at(self, time_ns: int, action: Callable[[], None]) -> None:
         self._order += 1
         heapq.heappush(self._heap, (max(time_ns, self.now), self._order, action))
 
-    def submit(self, number: int, to: tuple[int, ...], data: bytes = b"") -> None:
+    def submit(self, number: int, to: tuple[int, ...], data: bytes = b"", submission: int | None = None) -> None:
+        """Hand a message to a node, by default as its next submission; one that is down never sees it."""
         node = self._nodes[number]
-        if node.machine is None:
-            return
-        node.submissions += 1
-        self._note(number, Log(NoteKind.SUBMITTED, number, node.submissions, peers=to))
-        self._input(number, Submit(node.submissions, to, data))
+        if node.machine is not None:
+            node.submissions = node.submissions + 1 if submission is None else submission
+            self._input(number, Submit(node.submissions, to, data))
 
     def receive(self, number: int, pdu: Pdu) -> None:
         if self._nodes[number].linked:
             self._input(number, Received(decode_untrusted(encode(pdu))))  # the bytes are part of what is tested
 
+    def arrive(self, number: int, pdu: Pdu) -> None:
+        """A PDU that the network has carried as bytes."""
+        self._input(number, Received(pdu))
+
     def kill(self, number: int) -> None:
-        self._harness(NoteKind.FAULT, (number,), "crash")
-        self._nodes[number].machine = None
-        self._nodes[number].paused = None
+        self.fault(FaultNote("crash", (number,)))
+        self.stop(number)
 
     def leave(self, number: int) -> None:
         """It ends as it was asked to."""
-        self._harness(NoteKind.FAULT, (number,), "leave")
-        self._input(number, Farewell())
-        self._nodes[number].machine = None
+        self.fault(FaultNote("leave", (number,)))
+        self.dismiss(number)
 
     def restart(self, number: int, machine: Machine) -> None:
         """Put a new machine (made with the next incarnation) in the place of one that is gone."""
-        self._harness(NoteKind.FAULT, (number,), "restart")
+        self.fault(FaultNote("restart", (number,), ends=("crash", "leave")))
+        self.start(number, machine)
+
+    # the same without a word of the harness
+
+    def stop(self, number: int) -> None:
+        self._nodes[number].machine = None
+        self._nodes[number].paused = None
+
+    def dismiss(self, number: int) -> None:
+        self._input(number, Farewell())
+        self._nodes[number].machine = None
+
+    def start(self, number: int, machine: Machine) -> None:
         node = self._nodes[number]
         node.machine, node.incarnation, node.notes = machine, node.incarnation + 1, 0
         self._after(number, [])
@@ -142,9 +162,26 @@ class World:
         self._nodes[number].paused = []
 
     def resume(self, number: int) -> None:
+        """It goes on as a process does: it drains its socket, a batch at a time, and after each does what is due."""
         waiting, self._nodes[number].paused = self._nodes[number].paused or [], None
-        for event in waiting:
-            self._input(number, event)
+        due = [event for event in waiting if not isinstance(event, Received)]
+        came = [event for event in waiting if isinstance(event, Received)]
+        while True:
+            for event in (*came[:BATCH], *due, Wake()):
+                self._input(number, event)
+            came, due = came[BATCH:], []
+            if not came:
+                return
+
+    def paused(self, number: int) -> bool:
+        return self._nodes[number].paused is not None
+
+    def runs(self, number: int) -> bool:
+        return self._nodes[number].machine is not None
+
+    def clock_changed(self, number: int, values: tuple[int, ...]) -> None:
+        """The clock that the node was added with shows something else now: offset and drift, for the NOTE."""
+        self.note(number, Log(NoteKind.CLOCK, values=values))
         self._input(number, Wake())
 
     def link(self, number: int, up: bool) -> None:
@@ -175,6 +212,10 @@ class World:
         """A mark of the harness: "heal", "end quiet" (all was settled: judges of liveness may decide), "end limit"."""
         self._harness(NoteKind.MARK, (), text)
 
+    def fault(self, note: FaultNote, values: tuple[int, ...] = ()) -> None:
+        """The harness notes that a fault begins or ends."""
+        self._harness(NoteKind.FAULT, note.peers, note.text, values)
+
     def history(self) -> Evidence:
         return Evidence(tuple(sorted(self._nodes)), Notes(self._events))
 
@@ -188,6 +229,8 @@ class World:
         if node.paused is not None:
             node.paused.append(event)
             return
+        if isinstance(event, Submit):
+            self.note(number, Log(NoteKind.SUBMITTED, number, event.number, peers=event.to))
         self._after(number, node.machine.step(event, node.clock(self.now)))
 
     def _after(self, number: int, outputs: list[Any]) -> None:
@@ -198,7 +241,7 @@ class World:
                 if node.linked:
                     self._network(number, output)
             else:
-                self._note(number, output)
+                self.note(number, output)
         machine = node.machine
         if machine is not None and machine.deadline is not None:
             deadline = machine.deadline
@@ -214,9 +257,13 @@ class World:
 
     def _true_time(self, clock: Clock, local: int) -> int:
         """The first true time, from now on, at which a clock shows at least `local`."""
-        low, high = self.now, self.now + 1
-        if clock(low) >= local:
-            return low
+        shown = clock(self.now)
+        if shown >= local:
+            return self.now
+        low, high = self.now, self.now + local - shown
+        if clock(high) >= local > clock(high - 1):  # it runs as true time does
+            return high
+        high = low + 1
         while clock(high) < local:
             high = low + 2 * (high - low)
         while high - low > 1:
@@ -224,11 +271,11 @@ class World:
             low, high = (middle, high) if clock(middle) < local else (low, middle)
         return high
 
-    def _harness(self, kind: NoteKind, peers: tuple[int, ...], text: str) -> None:
+    def _harness(self, kind: NoteKind, peers: tuple[int, ...], text: str, values: tuple[int, ...] = ()) -> None:
         at = {"local_ns": self.now, "capture": "memory", "frame": len(self._events) + 1}
-        self._events.append(Event(self.now, 0, kind, peers=peers, text=text, **at))  # type: ignore[arg-type]
+        self._events.append(Event(self.now, 0, kind, peers=peers, values=values, text=text, **at))  # type: ignore[arg-type]
 
-    def _note(self, number: int, log: Log) -> None:
+    def note(self, number: int, log: Log) -> None:
         node = self._nodes[number]
         node.notes += 1
         self._events.append(

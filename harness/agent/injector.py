@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from harness.agent.notes import HarnessNotes
 from harness.agent.processes import start_helper
 from harness.agent.traffic import MARK
-from harness.chosen import Rule
+from harness.chosen import Rule, taking
 from nodes.waiting import readable
 from nodes.wire import ETHERTYPE, UDP_PORT, Pdu, WireError, decode_untrusted
 
@@ -79,7 +79,7 @@ class _Injector:
     def _judge(self, frame: bytes, port: str) -> None:
         pdu = pdu_of_frame(frame)
         now = time.time_ns()
-        rule = next((one for one in self._rules[port] if pdu is not None and one.takes(pdu, now)), None)
+        rule = None if pdu is None else taking(self._rules[port], pdu, now)
         if rule is None:
             self._put(port, frame)
             return

@@ -18,17 +18,15 @@ from harness.exchange import Answer, Exchange
 from harness.manifest import Findings
 from harness.scenario import Scenario, load
 from harness.scenario.program import in_run
+from harness.setting import setting_of
 from harness.workload import schedule
 from nodes.clock import Clock
-from nodes.keys import read_key
 from nodes.links import Attachment, Loopback
-from nodes.machine import Setting, full_frame_bytes
 from nodes.protocols import protocol
 from nodes.shell import NodeConfig, Submission, next_incarnation
 from nodes.wire.note import NoteKind, Over
 from topologies.mininet_network import CHANNEL, Network, interface_counters
 from topologies.plan import Plan
-from topologies.seeds import seed_for
 
 _SECOND = 1_000_000_000
 _WARM_UP_NS = 2 * _SECOND  # listener reports and the like are over before the run begins
@@ -179,27 +177,11 @@ class _Run:
         return process
 
     def _config(self, node: str) -> NodeConfig:
-        number, scenario, plan = int(node[1:]), self.scenario, self.plan
-        members = tuple(range(1, scenario.topology.nodes + 1))
-        state_file = self.state / node
-        payload = getattr(scenario.workload, "payload", 64)
-        slot = 0
-        if plan.channel is not None:
-            slot = plan.channel.slot_ns(full_frame_bytes(len(members), payload))
+        scenario, state_file = self.scenario, self.state / node
         read_delay, buffer = self.stage.readers.get(
             node, (scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes)
         )
-        key_file = self.spec.key_file(scenario.options)
-        setting = Setting(
-            me=number,
-            members=members,
-            seed=seed_for(scenario.seed, "machine", node),
-            incarnation=next_incarnation(state_file),
-            slot_ns=max(slot, read_delay),
-            buffer_pdus=scenario.node.buffer_pdus,
-            hops={other: plan.hops(number, other) for other in members},
-            key=read_key(Path(key_file)) if key_file else b"",
-        )
+        setting = setting_of(scenario, self.plan, int(node[1:]), next_incarnation(state_file), read_delay)
         submissions = [Submission(self.t0 + one.at_ns, one.number, one.to, one.data) for one in self.schedule[node]]
         return NodeConfig(
             spec=self.spec,

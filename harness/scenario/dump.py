@@ -30,6 +30,8 @@ def plain(scenario: Scenario) -> dict[str, Any]:
     }
     if scenario.workload is not None:
         values["workload"] = write_variant(scenario.workload)
+    if scenario.explore is not None:
+        values["explore"] = write_table(scenario.explore)
     for name in ("impair", "clock", "expect"):
         values[name] = [write_table(one) for one in getattr(scenario, name)]
     values["fault"] = [write_variant(one) for one in scenario.fault]
@@ -42,9 +44,10 @@ def dump(scenario: Scenario) -> str:
 
 
 def identity(scenario: Scenario) -> str:
-    """A hash of all that the scenario says, except its name and description."""
+    """A hash of all that the scenario says of the run, which its name, its description and [explore] do not."""
     values = plain(without_place(scenario))
     del values["name"], values["description"]
+    values.pop("explore", None)
     return hashlib.sha256("\n".join(_document(values)).encode()).hexdigest()
 
 

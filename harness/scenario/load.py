@@ -7,6 +7,7 @@ from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
 from harness.scenario.document import Document, parse
+from harness.scenario.explore import Explore
 from harness.scenario.faults import FAULTS
 from harness.scenario.model import (
     WORKLOADS,
@@ -29,7 +30,7 @@ from nodes.protocols import NAMES, protocol
 
 T = TypeVar("T")
 
-TABLES = ("topology", "node", "impair", "clock", "workload", "fault", "expect")
+TABLES = ("topology", "node", "impair", "clock", "workload", "fault", "expect", "explore")
 
 
 def load(
@@ -111,6 +112,9 @@ def _resolve(document: Document, resolved: bool, judged: bool) -> Scenario:
     )
     if "workload" in values:
         draft.workload = read_variant(WORKLOADS, values["workload"], ("workload",), problems, "workload")
+    explore = None
+    if "explore" in values:
+        explore = draft.explore = read_table(Explore, values["explore"], ("explore",), problems)
     problems += check(draft)
     if problems or draft.top is None or draft.topology is None or node is None:
         raise ScenarioError(document.locate(problem.path, problem.reason) for problem in problems)
@@ -124,6 +128,7 @@ def _resolve(document: Document, resolved: bool, judged: bool) -> Scenario:
         workload=draft.workload,
         fault=tuple(one for _, one in draft.fault),
         expect=tuple(one for _, one in draft.expect),
+        explore=explore,
     )
 
 

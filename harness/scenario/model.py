@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from harness.scenario.codecs import AllOrNames
+from harness.scenario.explore import Explore
 from harness.scenario.faults import Fault
 from harness.scenario.faults.base import Names, Time
 from harness.scenario.problems import Path, Problem, did_you_mean
@@ -265,6 +266,7 @@ class Scenario(Top):
     workload: AnyWorkload | None = None
     fault: tuple[Fault, ...] = ()
     expect: tuple[Expect, ...] = ()
+    explore: Explore | None = None
 
     def plan(self) -> Plan:
         """The network."""

@@ -35,6 +35,8 @@ class PduMatch:
         row = pdu.TYPE
         if (self.types and row.title not in self.types) or (self.src and pdu.src not in self.src):
             return False
+        if not self.fields:
+            return True
         kinds = {field.name: field.kind for field in row.fields}
         return all(name in kinds and _agrees(kinds[name], want, getattr(pdu, name)) for name, want in self.fields)
 

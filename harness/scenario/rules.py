@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from harness.scenario.explore import Explore
 from harness.scenario.faults import Fault
 from harness.scenario.faults.course import Course
 from harness.scenario.model import (
@@ -23,7 +24,7 @@ from harness.scenario.model import (
     TopologyOptions,
 )
 from harness.scenario.problems import Path, Problem, did_you_mean
-from harness.scenario.schema import Problems, keys_of, point_at
+from harness.scenario.schema import Problems, keys_of, point_at, read_value
 from harness.scenario.scope import Scope
 from harness.scenario.units import UNITS
 from nodes.machine import ProtocolSpec
@@ -43,6 +44,7 @@ class Draft:
     workload: AnyWorkload | None = None
     fault: list[tuple[int, Fault]] = field(default_factory=list)
     expect: list[tuple[int, Expect]] = field(default_factory=list)
+    explore: Explore | None = None
 
 
 def check(draft: Draft) -> Problems:
@@ -65,6 +67,7 @@ def check(draft: Draft) -> Problems:
         for number, fault in draft.fault:
             problems += fault.check(scope, ("fault", number))
         problems += Course(scope.nodes).problems(draft.fault)
+    problems += _explore(draft)
     problems += _times(draft)
     return problems
 
@@ -157,6 +160,36 @@ def _expectations(draft: Draft) -> Iterator[Problem]:
             if expect.metric not in names:
                 reason = f"no metric is called {expect.metric!r}{did_you_mean(expect.metric, names)}"
                 yield Problem(("expect", number, "metric"), reason)
+
+
+def _explore(draft: Draft) -> Iterator[Problem]:
+    """What a search may draw must be possible."""
+    space = draft.explore
+    if space is None:
+        return
+    if any(count < 1 for count in space.nodes):
+        yield Problem(("explore", "nodes"), "a network has at least one node")
+    if draft.spec is not None:
+        largest = draft.spec.max_payload
+        if any(not 0 <= size <= largest for size in space.payload):
+            yield Problem(("explore", "payload"), f"a payload of {draft.spec.name} has 0 to {largest} bytes")
+        known = keys_of(draft.spec.options)
+        for name, values in space.options:
+            path: Path = ("explore", "options", name)
+            if name not in known:
+                yield Problem(path, f"{draft.spec.name} has no option {name!r}{did_you_mean(name, known)}")
+                continue
+            for value in values:
+                wrong: Problems = []
+                read_value(known[name].hint, value, path, wrong)
+                yield from wrong
+    if draft.words and space.properties:
+        from harness.scenario.known import properties
+
+        for name in space.properties:
+            if name not in properties():
+                reason = f"no property is called {name!r}{did_you_mean(name, properties())}"
+                yield Problem(("explore", "properties"), reason)
 
 
 def last_ns(workload: AnyWorkload | None) -> int:

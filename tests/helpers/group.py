@@ -14,6 +14,7 @@ from nodes.him.machine import Him
 from nodes.him.options import HimOptions
 from nodes.machine import Send, Setting
 from nodes.wire import Pdu
+from nodes.wire.fault import FaultNote
 from nodes.wire.him import HimAnswer, HimData, HimPdu, HimQuery
 from nodes.wire.note import NoteKind, Sent
 
@@ -92,11 +93,11 @@ class Group:
         self.world.submit(number, self.members, data)
 
     def cut_off(self, number: int) -> None:
-        self.world._harness(NoteKind.FAULT, (number,), "link")
+        self.world.fault(FaultNote("link", (number,)))
         self.world.link(number, False)
 
     def pause(self, number: int) -> None:
-        self.world._harness(NoteKind.FAULT, (number,), "pause")
+        self.world.fault(FaultNote("pause", (number,)))
         self.world.pause(number)
 
     # what is seen

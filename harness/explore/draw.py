@@ -1,0 +1,278 @@
+"""Cases, drawn from a scenario and its [explore] by Hypothesis: a case is a scenario that names every fault.
+
+Simple choices come first everywhere, so that what Hypothesis shrinks towards is what a person would call simpler.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+
+from harness.explore.edit import option_values, possible, with_nodes
+from harness.scenario.explore import Explore
+from harness.scenario.faults import Fault
+from harness.scenario.faults.chosen import Delay, Drop, Duplicate
+from harness.scenario.faults.clock import ClockChange
+from harness.scenario.faults.crash import Crash
+from harness.scenario.faults.impair import Change
+from harness.scenario.faults.leave import Leave
+from harness.scenario.faults.link import LinkState
+from harness.scenario.faults.partition import Partition
+from harness.scenario.faults.pause import Pause
+from harness.scenario.faults.restart import Restart
+from harness.scenario.faults.slow_reader import SlowReader
+from harness.scenario.model import ClockStart, Impair, Message, Scenario, Script
+from harness.scenario.pdus import PduMatch
+from nodes.wire import all_pdu_types
+from topologies.impairments import GilbertElliott, Impairment
+
+T = TypeVar("T")
+SPANS = (10, 100, 1000)  # lengths of faults, in ticks
+_BUFFER_BYTES = 4096  # a slow reader's: a few frames
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Instants and lengths in whole ticks: a thousandth of the time in which things happen."""
+
+    within_ns: int
+    near: tuple[int, ...] = ()  # where something happens already
+
+    @property
+    def tick_ns(self) -> int:
+        return max(1, self.within_ns // 1000)
+
+    def instant(self, draw: Draw) -> int:
+        """Anywhere, or where something else happens."""
+        if self.near and draw.yes():
+            return max(0, draw.one(self.near) + draw.number(-5, 5) * self.tick_ns)
+        return draw.number(0, 1000) * self.tick_ns
+
+    def length(self, draw: Draw) -> int:
+        """Short or long."""
+        return draw.number(1, draw.one(SPANS)) * self.tick_ns
+
+
+class Draw:
+    """Hypothesis' draw, with the few questions that are asked here; the strategies are made once, for speed."""
+
+    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
+        self._draw = draw
+
+    def number(self, low: int, high: int) -> int:
+        """Any of them."""
+        return int(self._draw(_integers(low, high)))
+
+    def numbers(self, *sizes: int) -> list[int]:
+        """Several at once, each from 0 to below its size: one choice costs as much as another, however wide."""
+        mixed, found = self.number(0, math.prod(sizes) - 1), []
+        for size in sizes:
+            mixed, digit = divmod(mixed, size)
+            found.append(digit)
+        return found
+
+    def one(self, among: Sequence[T]) -> T:
+        """One of some; the first is the simplest."""
+        return among[self.number(0, len(among) - 1)]
+
+    def yes(self) -> bool:
+        """Yes or no, of which no is simpler."""
+        return self.number(0, 1) == 1
+
+    def some(self, among: Sequence[str], most: int) -> tuple[str, ...]:
+        """One or more names, in their order."""
+        left = list(among)
+        count = self.number(1, min(most, len(left)))
+        chosen = {left.pop(self.number(0, len(left) - 1)) for _ in range(count)}
+        return tuple(name for name in among if name in chosen)
+
+
+@lru_cache
+def _integers(low: int, high: int) -> st.SearchStrategy[int]:
+    return st.integers(low, high)
+
+
+def cases(base: Scenario, space: Explore) -> st.SearchStrategy[Scenario]:
+    """A scenario with all that [explore] leaves open chosen."""
+
+    choices = option_values(base, space)
+
+    @st.composite
+    def made(raw: Callable[[st.SearchStrategy[Any]], Any]) -> Scenario:
+        draw = Draw(raw)
+        case = replace(base, explore=None, seed=draw.number(1, 1000))
+        if space.nodes:
+            case = with_nodes(case, draw.one(space.nodes))
+        options = {field: draw.one(values) for field, values in choices}
+        case = replace(case, options=replace(case.options, **options))
+        if space.messages:
+            case = replace(case, workload=script(draw, case, space))
+        case = replace(case, impair=impairments(draw, case, space), clock=clocks(draw, case, space))
+        instants = tuple(one.at_ns for one in case.workload.message) if isinstance(case.workload, Script) else ()
+        faults: list[Fault] = list(case.fault)
+        for _ in range(draw.number(0, space.most_faults)):
+            faults += some_faults(
+                draw, case, space, Times(space.within_ns, (*instants, *(one.at_ns for one in faults)))
+            )
+        return possible(replace(case, fault=tuple(faults)))
+
+    return made()
+
+
+def script(draw: Draw, case: Scenario, space: Explore) -> Script:
+    """Messages of any node at any time."""
+    count = draw.number(1, space.messages)
+    close = draw.yes()  # all of them soon after each other
+    times = Times(space.within_ns // 10 if close else space.within_ns)
+    begin_ns = draw.number(0, 9) * space.within_ns // 10 if close else 0
+    return Script(message=tuple(message(draw, case, space, times, begin_ns) for _ in range(count)))
+
+
+def message(draw: Draw, case: Scenario, space: Explore, times: Times, begin_ns: int = 0) -> Message:
+    """One of them."""
+    nodes, kinds, sizes = case.nodes, space.destinations, space.payload
+    tick, node, kind, size, mask = draw.numbers(1001, len(nodes), len(kinds), len(sizes), 1 << min(len(nodes), 8))
+    others = [one for one in nodes if one != nodes[node]] or [nodes[node]]
+    to: tuple[str, ...] = ()  # all
+    if kinds[kind] == "self":
+        to = (nodes[node],)
+    elif kinds[kind] == "one":
+        to = (others[mask % len(others)],)
+    elif kinds[kind] == "some":
+        to = tuple(one for number, one in enumerate(nodes) if mask >> number & 1) or (others[0],)
+    return Message(at_ns=begin_ns + tick * times.tick_ns, node=nodes[node], to=to, data="x" * sizes[size])
+
+
+def impairments(draw: Draw, case: Scenario, space: Explore) -> tuple[Impair, ...]:
+    """Loss of everything, and how long everything takes: the same between all, or (on a mesh) from pair to pair."""
+    if case.impair:
+        return case.impair
+    loss, delay_ns = draw.one(space.loss), draw.one(space.delay)
+    if case.topology.kind == "mesh" and len(space.delay) > 1 and draw.yes():
+        pairs = [(a, b) for a in case.nodes for b in case.nodes if a != b]
+        return tuple(
+            Impair(on=(f"{a}>{b}",), impairment=Impairment(loss=loss, delay_ns=draw.one(space.delay))) for a, b in pairs
+        )
+    jitter_ns = 0
+    if case.topology.kind != "one_channel" and delay_ns and draw.yes():
+        jitter_ns = delay_ns - delay_ns // 10
+    if not loss and not delay_ns:
+        return ()
+    return (Impair(on=("receivers",), impairment=Impairment(loss=loss, delay_ns=delay_ns, jitter_ns=jitter_ns)),)
+
+
+def clocks(draw: Draw, case: Scenario, space: Explore) -> tuple[ClockStart, ...]:
+    """Each within half of the skew of true time."""
+    if case.clock or not space.skew_ns:
+        return case.clock
+    offsets = [draw.number(-4, 4) * space.skew_ns // 8 for _ in case.nodes]
+    return tuple(ClockStart(node=(n,), offset_ns=o) for n, o in zip(case.nodes, offsets, strict=True) if o)
+
+
+# Faults: one drawing for each word of [explore] faults.
+
+
+def some_faults(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
+    """One thing that goes wrong, as one or two faults."""
+    kind = draw.one(space.faults)
+    return _FAULTS[kind](draw, case, space, times)
+
+
+def _stop(draw: Draw, case: Scenario, times: Times, kind: type[Crash] | type[Leave]) -> list[Fault]:
+    at_ns, node = times.instant(draw), draw.some(case.nodes, 2)
+    found: list[Fault] = [kind(at_ns=at_ns, node=node)]
+    if draw.one((True, True, True, False)):
+        found.append(Restart(at_ns=at_ns + times.length(draw), node=node))
+    return found
+
+
+def _partition(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
+    at_ns, length, nodes = times.instant(draw), times.length(draw), case.nodes
+    if len(nodes) < 2:
+        return []
+    shape = draw.one(("one", "halves", "one way", "bridge"))
+    if shape == "one way":
+        sender = draw.one(nodes)
+        others = draw.some([one for one in nodes if one != sender], len(nodes))
+        if draw.yes():
+            return [Partition(at_ns=at_ns, from_=(sender,), to=others, for_ns=length)]
+        return [Partition(at_ns=at_ns, from_=others, to=(sender,), for_ns=length)]
+    if shape == "bridge" and len(nodes) > 2:
+        bridge = draw.one(nodes)
+        rest = [one for one in nodes if one != bridge]
+        half = draw.some(rest, len(rest) - 1)
+        groups: tuple[tuple[str, ...], ...] = ((bridge, *half), (bridge, *(one for one in rest if one not in half)))
+    else:
+        groups = (draw.some(nodes, 1 if shape == "one" else len(nodes) - 1),)
+    return [Partition(at_ns=at_ns, groups=groups, for_ns=length)]
+
+
+def _link(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
+    names = [link.name for link in case.plan().links]
+    at_ns, length = times.instant(draw), times.length(draw)
+    return [LinkState(at_ns=at_ns, link=(draw.one(names),), for_ns=length)]
+
+
+def _impair(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
+    at_ns, length = times.instant(draw), times.length(draw)
+    bursts = GilbertElliott(good_to_bad=0.05, bad_to_good=0.3)
+    choices = [Impairment(loss=0.3), Impairment(loss_model=bursts), Impairment(duplicate=0.3)]
+    if case.topology.kind != "one_channel":
+        choices.append(Impairment(delay_ns=10 * times.tick_ns, jitter_ns=10 * times.tick_ns))
+    return [Change(at_ns=at_ns, on=("receivers",), impairment=draw.one(choices), for_ns=length)]
+
+
+def _clock(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
+    at_ns, node = times.instant(draw), (draw.one(case.nodes),)
+    far_ns = space.skew_ns or space.within_ns // 10
+    if draw.yes():
+        return [ClockChange(at_ns=at_ns, node=node, step_ns=draw.number(-4, 4) * far_ns // 8)]
+    return [ClockChange(at_ns=at_ns, node=node, drift_ppb=draw.one((100_000, -100_000)))]
+
+
+def _slow_reader(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
+    at_ns, length, node = times.instant(draw), times.length(draw), (draw.one(case.nodes),)
+    delay_ns = draw.one((1, 3, 10)) * times.tick_ns
+    buffer = draw.one((None, _BUFFER_BYTES))
+    return [SlowReader(at_ns=at_ns, node=node, read_delay_ns=delay_ns, buffer_bytes=buffer, for_ns=length)]
+
+
+def _chosen(draw: Draw, case: Scenario, times: Times, kind: type[Drop] | type[Delay] | type[Duplicate]) -> list[Fault]:
+    titles = [row.title for row in all_pdu_types() if row.proto.name.lower() == case.protocol]
+    src = draw.one((0, *range(1, len(case.nodes) + 1)))
+    match = PduMatch(types=(draw.one(titles),), src=(src,) if src else ())
+    towards = draw.one((None, *((one,) for one in case.nodes)))
+    count = draw.one((1, 1, 2, 5, None))
+    more: dict[str, Any] = {"pdu": match, "towards": towards, "count": count}
+    if count is None:
+        more |= {"at_ns": times.instant(draw), "for_ns": times.length(draw)}
+    elif draw.yes():
+        more["at_ns"] = times.instant(draw)
+    else:
+        more["skip"] = draw.number(0, 10)
+    if kind is not Drop:
+        more["by_ns"] = times.length(draw)
+    return [kind(**more)]
+
+
+OneFault = Callable[[Draw, Scenario, Explore, Times], list[Fault]]
+_FAULTS: Mapping[str, OneFault] = {
+    "crash": lambda draw, case, space, times: _stop(draw, case, times, Crash),
+    "leave": lambda draw, case, space, times: _stop(draw, case, times, Leave),
+    "pause": lambda draw, case, space, times: [
+        Pause(at_ns=times.instant(draw), node=(draw.one(case.nodes),), for_ns=times.length(draw))
+    ],
+    "partition": _partition,
+    "link": _link,
+    "impair": _impair,
+    "clock": _clock,
+    "slow_reader": _slow_reader,
+    "drop": lambda draw, case, space, times: _chosen(draw, case, times, Drop),
+    "delay": lambda draw, case, space, times: _chosen(draw, case, times, Delay),
+    "duplicate": lambda draw, case, space, times: _chosen(draw, case, times, Duplicate),
+}

@@ -1,0 +1,55 @@
+"""What is wrong with a case: carried out in memory, judged by the same judges as a run on the network."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from harness.explore.memory import Endless, Run
+from harness.judges import Outcome, Verdict, judge
+from harness.scenario.explore import Explore
+from harness.scenario.model import Scenario
+from nodes.protocols import protocol
+
+_PLAIN = Explore()
+ENDLESS, THROWN = "endless", "thrown"  # what no judge sees: the nodes never rest; a machine threw
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A run, and what was found against it."""
+
+    run: Run
+    against: tuple[Verdict, ...]
+
+    @property
+    def broken(self) -> frozenset[str]:
+        """The names of what was violated."""
+        return frozenset(verdict.property for verdict in self.against)
+
+
+def judged(case: Scenario, space: Explore = _PLAIN) -> Judged:
+    """Carry out a case, and judge what its protocol promises, what the space adds, and what the case itself expects."""
+    run = Run(case)
+    try:
+        run.all()
+    except Endless as error:
+        return Judged(run, (Verdict(ENDLESS, Outcome.FAIL, str(error)),))
+    except Exception as error:  # a node that dies of an input; the last line of ours says where
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{type(error).__name__}: {error} ({frame.filename.rpartition('/')[2]}:{frame.lineno})"
+        return Judged(run, (Verdict(THROWN, Outcome.FAIL, where),))
+    kinds = {fault.KIND for fault in case.fault}
+    void = {name for kind, names in space.void if kind in kinds for name in names}
+    found = verdicts(run, space.properties)
+    return Judged(run, tuple(one for one in found if one.outcome is Outcome.FAIL and one.property not in void))
+
+
+def verdicts(run: Run, more: Iterable[str] = ()) -> list[Verdict]:
+    """The verdicts about a run."""
+    case = run.scenario
+    evidence = replace(run.world.history(), protocol=case.protocol, options=case.options)
+    wanted = dict.fromkeys((*protocol(case.protocol).properties, *more))
+    wanted.update((expect.property, None) for expect in case.expect if expect.property is not None)
+    return judge(evidence, [name for name in wanted if name != "PROMPT"])

@@ -1,0 +1,108 @@
+"""Carry out a scenario in memory: the same machines, workload, faults and marks as in a run on the emulated network.
+
+What is left out is what a node cannot notice, or what takes only time: the kernel, sockets, the capture. When a run
+counts as quiet follows harness/agent/run.py.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+
+from harness import chosen
+from harness.explore.network import Network
+from harness.explore.stage import START_NS, Stage
+from harness.scenario.faults.forge import Forge
+from harness.scenario.model import Scenario, TopologyOptions
+from harness.workload import schedule
+from harness.world import World
+from nodes.clock import Clock
+from nodes.protocols import protocol
+from topologies.plan import Plan
+
+EVENTS_MAX = 400_000
+
+
+class NotInMemory(ValueError):
+    """The scenario has something that only a real network has."""
+
+
+class Endless(AssertionError):
+    """The nodes never come to rest: they go on at one instant, or send for ever."""
+
+
+@lru_cache(maxsize=64)
+def _plan(topology: TopologyOptions) -> Plan:
+    return topology.plan()
+
+
+class Run:
+    """One scenario, carried out. Afterwards `world` has its history, and `quiet` says how it ended."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        if any(isinstance(fault, Forge) for fault in scenario.fault):
+            raise NotInMemory("forged PDUs come from a host of the network: run the scenario there")
+        self.scenario, self.plan = scenario, _plan(scenario.topology)
+        self.spec = protocol(scenario.protocol)
+        self.world = World()
+        self.quiet = False
+        rules = chosen.rules(self.plan, scenario.fault, START_NS, scenario.seed)
+        self.network = Network(self.plan, self.world, scenario.seed, rules)
+        self.stage = Stage(scenario, self.plan, self.world, self.network)
+
+    def all(self) -> Run:
+        """From here to the end."""
+        scenario, world, stage = self.scenario, self.world, self.stage
+        for impair in scenario.impair:
+            self.network.impair(impair.on, impair.impairment)
+        for clock in scenario.clock:
+            for node in clock.node:
+                stage.clocks[node] = Clock(clock.offset_ns, clock.drift_ppb, START_NS)
+        for node in scenario.nodes:
+            stage.start(node)
+        world.mark("start")
+        for node, submissions in schedule(scenario).items():
+            for one in submissions:
+                stage.at(one.at_ns, partial(world.submit, int(node[1:]), one.to, one.data, one.number))
+        for fault in scenario.fault:
+            fault.enter(stage)
+        self.quiet = self._until_quiet()
+        world.mark("end quiet" if self.quiet else "end limit")
+        return self
+
+    def _until_quiet(self) -> bool:
+        """Carry out the timeline; then wait until nothing moves any more. False: the limit came first."""
+        world, scenario, stage = self.world, self.scenario, self.stage
+        limit = START_NS + scenario.limit_ns
+        while world.now < stage.last_ns:  # faults with an end make it longer
+            self._run(min(limit, stage.last_ns))
+            if stage.last_ns > limit:
+                return False
+        for node in scenario.nodes:
+            stage.resume(node)
+        if scenario.fault:
+            stage.mend()
+            world.mark("heal")
+        settle = max(scenario.settle_ns, self.spec.silence_ns(scenario.options))
+        if self.spec.beats(scenario.options):
+            self._run(min(limit, world.now + settle))
+            return world.now < limit
+        since = world.now
+        while True:
+            self._run(min(limit, since + settle))
+            last_sent = world.sent[-1][0] if world.sent else 0
+            if last_sent <= since:
+                return since + settle <= limit
+            if world.now >= limit:
+                return False
+            since = last_sent
+
+    def _run(self, until_ns: int) -> None:
+        try:
+            self.world.run(until_ns, EVENTS_MAX)
+        except AssertionError as error:
+            raise Endless(str(error)) from None
+
+
+def carry_out(scenario: Scenario) -> Run:
+    """Do the whole run."""
+    return Run(scenario).all()

@@ -1,0 +1,186 @@
+"""The network of a plan in memory: what of the emulated one a node can notice, and nothing else.
+
+On the port towards a node stand, in the order in which they stand there on the emulated network: partition, injector,
+the delay of a pair, the port's own netem. Queues are unbounded, and nothing takes time that no impairment, rate or
+reader asks for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from harness.chosen import Rule, taking
+from harness.explore.netem import Netem
+from harness.explore.ways import CHANNEL, Step, way
+from harness.world import World
+from nodes.machine import Send
+from nodes.wire import Pdu, decode_untrusted, encode
+from topologies.impairments import Impairment
+from topologies.placement import Placement, placements
+from topologies.plan import Plan
+from topologies.seeds import seed_for
+
+_ETHERNET_BYTES, _IPV6_BYTES = 14, 14 + 40 + 8  # before a PDU
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A PDU under way."""
+
+    src: int
+    pdu: Pdu
+    size_bytes: int
+
+
+Arrive = Callable[[int, Frame], None]
+# A frame came to the impairment on a port towards a node; how long each of its copies waits there.
+Watch = Callable[[Frame, int, Impairment, list[int]], None]
+
+
+class Network:
+    """Joins the nodes of a world. Who makes one sets `arrive`, which is given what reaches a node."""
+
+    def __init__(self, plan: Plan, world: World, run_seed: int, rules: Iterable[Rule]) -> None:
+        self.plan, self._world, self._seed = plan, world, run_seed
+        self.arrive: Arrive = lambda receiver, frame: None
+        self._head_bytes = _IPV6_BYTES if plan.ipv6 else _ETHERNET_BYTES
+        self._numbers = tuple(range(1, len(plan.hosts) + 1))
+        self._ways: dict[tuple[int, tuple[int, ...] | None], list[Step]] = {}
+        self._netems: dict[str, Netem | None] = {}
+        self._pairs: dict[tuple[str, int], Netem | None] = {}  # port, source
+        self._changes = 0
+        self._impairments: dict[Placement, Impairment | None] = {}
+        self._rules: dict[int, list[Rule]] = {}  # towards
+        for rule in rules:
+            self._rules.setdefault(rule.towards, []).append(rule)
+        self._severed: frozenset[tuple[int, int]] = frozenset()
+        self._down: set[str] = set()  # interfaces
+        self._sources = {end.mac: int(host[1:]) for host in plan.hosts for end in plan.interfaces(host)}
+        self.watch: Watch | None = None
+        self.offered: Counter[tuple[str, int, int]] = Counter()  # PDUs by type, source and the port they came to
+        if plan.channel is not None:
+            queue = Impairment(delay_ns=plan.channel.delay_ns, rate_bps=plan.channel.rate_bps)
+            self._netems[CHANNEL] = Netem(queue, seed_for(run_seed, CHANNEL))
+        world.connect(self.send)
+
+    # controls, as those of the emulated network
+
+    def impair(self, on: Iterable[str], impairment: Impairment | None) -> Mapping[Placement, Impairment | None]:
+        """Put an impairment (or none) in the place of what was there; what was there, to undo it."""
+        before = {}
+        for word in on:
+            for place in placements(self.plan, word):
+                before[place] = self._impairments.get(place)
+                self._put(place, impairment)
+        return before
+
+    def restore(self, before: Mapping[Placement, Impairment | None]) -> None:
+        """Undo an `impair`."""
+        for place, impairment in before.items():
+            self._put(place, impairment)
+
+    def partition(self, severed: Iterable[tuple[str, str]]) -> None:
+        """From now on nothing gets through from the first to the second of each pair; all else does."""
+        self._severed = frozenset((int(a[1:]), int(b[1:])) for a, b in severed)
+
+    def link(self, name: str, up: bool) -> None:
+        """A cable is pulled, or plugged in."""
+        link = self.plan.link(name)
+        for end in (link.a, link.b):
+            (self._down.discard if up else self._down.add)(end.interface)
+
+    def _put(self, place: Placement, impairment: Impairment | None) -> None:
+        self._changes += 1
+        turn = () if place not in self._impairments else (str(self._changes),)
+        self._impairments[place] = impairment
+        netem = None if impairment is None else Netem(impairment, seed_for(self._seed, "netem", place.name, *turn))
+        if place.source_mac is not None:
+            self._pairs[place.interface, self._sources[place.source_mac]] = netem
+        else:
+            self._netems[place.interface] = netem
+
+    # carrying
+
+    def send(self, src: int, send: Send) -> None:
+        """What a node sends, from its interface on."""
+        data = encode(send.pdu)
+        frame = Frame(src, decode_untrusted(data), self._head_bytes + len(data))
+        if send.to is None or self.plan.channel is not None:
+            for step in self._way(src, None):
+                self._leave(step, frame)
+        else:
+            for receiver in send.to:
+                for step in self._way(src, (receiver,)):
+                    self._leave(step, frame)
+
+    def _way(self, src: int, to: tuple[int, ...] | None) -> list[Step]:
+        steps = self._ways.get((src, to))
+        if steps is None:
+            everybody = self._numbers if self.plan.channel is not None else [n for n in self._numbers if n != src]
+            steps = self._ways[src, to] = way(self.plan, src, everybody if to is None else to)
+        return steps
+
+    def _leave(self, step: Step, frame: Frame) -> None:
+        """A frame comes to an interface through which it is to leave."""
+        if not step.receiver:
+            self._through(self._netems.get(step.interface), step, frame)
+        elif (frame.src, step.receiver) not in self._severed:
+            self._chosen(step, frame)
+
+    def _chosen(self, step: Step, frame: Frame) -> None:
+        """The injector."""
+        now = self._world.now
+        if self.watch is not None:
+            self.offered[frame.pdu.TYPE.title, frame.src, step.receiver] += 1
+        rule = taking(self._rules.get(step.receiver, ()), frame.pdu, now)
+        if rule is None:
+            self._port(step, frame)
+            return
+        self._world.fault(rule.note, (rule.seen,))
+        for late_ns in rule.fault.copies_ns():
+            if late_ns == 0:
+                self._port(step, frame)
+            else:
+                self._world.at(now + late_ns, lambda: self._held(step, frame))
+
+    def _held(self, step: Step, frame: Frame) -> None:
+        if (frame.src, step.receiver) not in self._severed:
+            self._port(step, frame)
+
+    def _port(self, step: Step, frame: Frame) -> None:
+        """What is impaired on the way to a node: by the delay of a pair, then by the port's own."""
+        pair = self._pairs.get((step.interface, frame.src))
+        port = self._netems.get(step.interface)
+        if pair is None:
+            self._through(port, step, frame)
+        else:
+            self._pass(pair, step, frame, lambda: self._through(port, step, frame))
+
+    def _through(self, netem: Netem | None, step: Step, frame: Frame) -> None:
+        if step.interface in self._down:
+            return
+        if netem is None:
+            self._left(step, frame)
+        else:
+            self._pass(netem, step, frame, lambda: self._left(step, frame))
+
+    def _pass(self, netem: Netem, step: Step, frame: Frame, then: Callable[[], None]) -> None:
+        now = self._world.now
+        departures = netem.departures(now, frame.size_bytes)
+        if self.watch is not None and step.receiver:
+            self.watch(frame, step.receiver, netem.impairment, [at_ns - now for at_ns in departures])
+        for at_ns in departures:
+            if at_ns == now:
+                then()
+            else:
+                self._world.at(at_ns, then)
+
+    def _left(self, step: Step, frame: Frame) -> None:
+        if step.interface in self._down:
+            return  # what still waited in its queue is gone with it
+        if step.receiver:
+            self.arrive(step.receiver, frame)
+        for following in step.after:
+            self._leave(following, frame)

@@ -1,0 +1,199 @@
+"""Make a failing case small enough to be read: Hypothesis shrinks the choices of what is left of it.
+
+Every choice is a number whose largest value leaves things as they are, and 0 is what a person would call simplest:
+the fault is gone, the time is round, the option has its default. So the case itself is the largest of all choices,
+which is where the shrinker starts. Lists are halved before single parts are tried, as delta debugging does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, fields, replace
+from typing import Any, TypeVar
+
+from hypothesis import HealthCheck, Phase, find, settings
+from hypothesis import strategies as st
+from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes
+from hypothesis.errors import NoSuchExample
+
+from harness.explore.edit import possible, without_node
+from harness.scenario.faults import Fault
+from harness.scenario.faults.chosen import PduFault
+from harness.scenario.faults.impair import Change
+from harness.scenario.faults.partition import Partition
+from harness.scenario.model import ClockStart, Impair, Message, Scenario, Script
+from topologies.impairments import Impairment, ImpairmentError
+
+T = TypeVar("T")
+_KEY = b"case"
+_ROUND_NS = (1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000)
+_NUMBERS = ("skip", "count")
+_TIMES = ("at_ns", "for_ns", "by_ns", "offset_ns", "step_ns", "read_delay_ns", "every_ns")
+
+Broken = Callable[[Scenario], bool]
+
+
+class Knobs:
+    """Answers "which of these?" from choices, and remembers how many there were."""
+
+    def __init__(self, draw: Callable[[int], int]) -> None:
+        self._draw = draw
+
+    def one(self, candidates: Sequence[T]) -> T:
+        """One of several values, the last of which is the one that is there now."""
+        return candidates[self._draw(len(candidates) - 1)]
+
+    def left(self, parts: Sequence[T]) -> list[T]:
+        """Those that stay: all or none of a half, of its halves, and so on."""
+        if not parts:
+            return []
+        stay = self._draw(1)
+        if len(parts) == 1:
+            return list(parts) if stay else []
+        half = len(parts) // 2
+        kept = self.left(parts[:half]) + self.left(parts[half:])
+        return kept if stay else []
+
+    def some(self, parts: Sequence[T]) -> tuple[T, ...]:
+        """Those that stay, but one at least."""
+        return tuple(self.left(parts)) or tuple(parts[:1])
+
+    def time(self, value_ns: int) -> int:
+        """Rounder and rounder, then 0."""
+        rounded = [round(value_ns / unit) * unit for unit in _ROUND_NS]
+        return self.one(list(dict.fromkeys((0, *rounded, value_ns))))
+
+
+def reduce(case: Scenario, broken: Broken, seconds: float = 120.0) -> Scenario:
+    """The smallest case found that is still broken."""
+    known: dict[Scenario, bool] = {}
+    end = time.monotonic() + seconds
+
+    def still(smaller: Scenario | None) -> bool:
+        if smaller is not None and smaller not in known and time.monotonic() < end:
+            known[smaller] = broken(smaller)
+        return smaller is not None and known.get(smaller, False)
+
+    while time.monotonic() < end:
+        before, case = case, _shrunk(case, still)
+        if case == before:
+            break
+    return case
+
+
+def _shrunk(case: Scenario, still: Callable[[Scenario | None], bool]) -> Scenario:
+    choices: list[int] = []
+
+    def count(most: int) -> int:
+        choices.append(most)
+        return most
+
+    assert simpler(case, Knobs(count)) == case, "the largest choices leave a case as it is"
+    database = InMemoryExampleDatabase()
+    # One choice too many: what the database has word for word, Hypothesis takes to have been shrunk before.
+    database.save(_KEY, choices_to_bytes((*choices, 0)))
+
+    @st.composite
+    def smaller(draw: Callable[[st.SearchStrategy[int]], int]) -> Scenario | None:
+        return simpler(case, Knobs(lambda most: draw(st.integers(0, most))))
+
+    chosen = settings(
+        phases=[Phase.reuse, Phase.shrink],
+        database=database,
+        deadline=None,
+        max_examples=1_000_000,
+        suppress_health_check=list(HealthCheck),
+    )
+    best = case
+    try:
+        found = find(smaller(), still, settings=chosen, database_key=_KEY)
+        best = found or case
+    except NoSuchExample:  # the time is over
+        pass
+    return best
+
+
+def simpler(case: Scenario, knobs: Knobs) -> Scenario | None:
+    """The case that the knobs leave; None if there is none such."""
+    try:
+        made = replace(
+            case,
+            fault=_left(case.fault, _fault, knobs),
+            impair=_left(case.impair, _impair, knobs),
+            clock=_left(case.clock, _clock, knobs),
+            options=_options(case.options, knobs),
+            seed=knobs.one(list(dict.fromkeys((1, case.seed)))),
+        )
+        if isinstance(case.workload, Script):
+            made = replace(made, workload=Script(message=_left(case.workload.message, _message, knobs)))
+        stay = knobs.some(case.nodes)
+        for gone in reversed(case.nodes):
+            if gone not in stay:
+                made = without_node(made, gone)
+        return possible(made)
+    except (ValueError, ImpairmentError):  # together these values are none
+        return None
+
+
+def _left(parts: Sequence[T], simplify: Callable[[T, Knobs], T], knobs: Knobs) -> tuple[T, ...]:
+    """Those that stay, made simpler. All are asked for, so that the other choices keep their places."""
+    return tuple(knobs.left([simplify(one, knobs) for one in parts]))
+
+
+def _fault(fault: Fault, knobs: Knobs) -> Fault:
+    changes: dict[str, Any] = {}
+    for one in fields(fault):
+        value = getattr(fault, one.name)
+        if one.name in _TIMES and value is not None:
+            changes[one.name] = knobs.time(value)
+        elif one.name in ("node", "towards", "from_", "to") and value:
+            changes[one.name] = knobs.some(value)
+        elif one.name in _NUMBERS and isinstance(fault, PduFault) and value is not None:
+            least = 1 if one.name == "count" else 0
+            fewer = [number for k in (3, 2, 1) if least < (number := value >> k) < value]
+            changes[one.name] = knobs.one(list(dict.fromkeys((least, *fewer, value))))
+    if isinstance(fault, Partition) and fault.groups is not None:
+        groups = tuple(tuple(kept) for group in fault.groups if (kept := knobs.left(group)))
+        changes["groups"] = groups or fault.groups[:1]
+    if isinstance(fault, Change):
+        changes["impairment"] = _impairment(fault.impairment, knobs)
+    return replace(fault, **changes)
+
+
+def _impair(impair: Impair, knobs: Knobs) -> Impair:
+    return replace(impair, impairment=_impairment(impair.impairment, knobs))
+
+
+def _impairment(impairment: Impairment, knobs: Knobs) -> Impairment:
+    changes: dict[str, Any] = {}
+    for name in ("loss", "duplicate", "reorder", "corrupt"):
+        value = getattr(impairment, name)
+        if value:
+            changes[name] = knobs.one((0.0, value))
+    for name in ("delay_ns", "jitter_ns"):
+        if getattr(impairment, name):
+            changes[name] = knobs.time(getattr(impairment, name))
+    return replace(impairment, **changes)
+
+
+def _clock(clock: ClockStart, knobs: Knobs) -> ClockStart:
+    return replace(clock, offset_ns=knobs.time(clock.offset_ns))
+
+
+def _message(message: Message, knobs: Knobs) -> Message:
+    return replace(
+        message,
+        at_ns=knobs.time(message.at_ns),
+        to=knobs.some(message.to) if message.to else (),
+        data=knobs.one(list(dict.fromkeys(("", message.data)))),
+    )
+
+
+def _options(options: Any, knobs: Knobs) -> Any:
+    changes = {}
+    for one in fields(options):
+        value = getattr(options, one.name)
+        if one.default is not MISSING and value != one.default and not one.name.endswith("_ns"):
+            changes[one.name] = knobs.one((one.default, value))
+    return replace(options, **changes)

@@ -1,0 +1,181 @@
+"""What faults act on, in memory: machines, the network's controls, clocks and readers.
+
+Local clocks, incarnations, slow readers, and what happens to submissions and frames while a node is down or paused
+follow nodes/shell.py and harness/agent/stage.py.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+from harness.explore.network import Frame, Network
+from harness.scenario.model import Scenario
+from harness.setting import setting_of
+from harness.world import World
+from nodes.clock import Clock
+from nodes.machine import Log
+from nodes.protocols import protocol
+from nodes.wire.fault import FaultNote
+from nodes.wire.note import NoteKind
+from topologies.impairments import Impairment
+from topologies.plan import Plan
+
+START_NS = 1_000_000_000
+FRAME_OVERHEAD_BYTES = 768  # of a short frame in a socket's buffer, about
+_BUFFER_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class _Reader:
+    """A node's socket: how fast it is read, and what waits in it."""
+
+    delay_ns: int
+    buffer_bytes: int
+    waiting: deque[Frame] = field(default_factory=deque)
+    held_bytes: int = 0
+    reading: bool = False
+
+
+class Stage:
+    """A world of machines (harness/scenario/faults/stage.py says what is asked of it)."""
+
+    def __init__(self, scenario: Scenario, plan: Plan, world: World, network: Network) -> None:
+        self._scenario, self._plan, self._world, self._network = scenario, plan, world, network
+        self._make = protocol(scenario.protocol).make
+        self._cut: set[str] = set()  # links that are down
+        self._starts = dict.fromkeys(scenario.nodes, 0)
+        self._begun_ns = 0  # when the fault that is happening began
+        self.last_ns = START_NS  # of the timeline: submissions, faults and their ends
+        self.clocks = {node: Clock() for node in scenario.nodes}
+        normal = (scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes or _BUFFER_BYTES)
+        self._normal = normal
+        self._readers = {_number(node): _Reader(*normal) for node in scenario.nodes}
+        network.arrive = self._arrive
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return self._scenario.nodes
+
+    # the timeline
+
+    def at(self, time_ns: int, action: Callable[[], None]) -> None:
+        def happen() -> None:
+            self._begun_ns = time_ns
+            action()
+
+        self.until(time_ns)
+        self._world.at(START_NS + time_ns, happen)
+
+    def after(self, delay_ns: int, action: Callable[[], None]) -> None:
+        self.until(self._begun_ns + delay_ns)
+        self._world.at(START_NS + self._begun_ns + delay_ns, action)
+
+    def until(self, time_ns: int) -> None:
+        self.last_ns = max(self.last_ns, START_NS + time_ns)
+
+    def say(self, note: FaultNote) -> None:
+        self._world.fault(note)
+
+    # processes
+
+    def kill(self, node: str) -> None:
+        self._close(node)
+        self._world.stop(_number(node))
+
+    def dismiss(self, node: str) -> None:
+        self._close(node)
+        self._world.dismiss(_number(node))
+
+    def start(self, node: str) -> None:
+        number, world = _number(node), self._world
+        self._starts[node] += 1
+        delay_ns = self._readers[number].delay_ns
+        setting = setting_of(self._scenario, self._plan, number, self._starts[node], delay_ns)
+        machine = self._make(setting, self._scenario.options)
+        if self._starts[node] == 1:
+            world.add(number, machine, self.clocks[node].local)
+        else:
+            world.start(number, machine)
+        world.note(number, Log(NoteKind.READY, values=(world.now,)))
+
+    def pause(self, node: str) -> None:
+        if self._world.runs(_number(node)) and not self._world.paused(_number(node)):
+            self._world.pause(_number(node))
+
+    def resume(self, node: str) -> None:
+        if self._world.paused(_number(node)):
+            self._world.resume(_number(node))
+
+    # the network
+
+    def sever(self, pairs: Collection[tuple[str, str]]) -> None:
+        self._network.partition(pairs)
+
+    def link(self, names: Sequence[str], up: bool) -> None:
+        for name in names:
+            if up == (name in self._cut):
+                self._network.link(name, up)
+                self._cut ^= {name}
+
+    def mend(self) -> None:
+        self.sever(())
+        self.link(sorted(self._cut), True)
+
+    def impair(self, on: Sequence[str], impairment: Impairment) -> Callable[[], None]:
+        before = self._network.impair(on, impairment)
+        return lambda: self._network.restore(before)
+
+    # inside of nodes
+
+    def set_clock(self, node: str, offset_ns: int | None, step_ns: int | None, drift_ppb: int | None) -> None:
+        clock, now = self.clocks[node], self._world.now
+        if step_ns is not None:
+            offset_ns = clock.local(now) - now + step_ns
+        clock.change(now, offset_ns, drift_ppb)
+        if self._world.runs(_number(node)):
+            self._world.clock_changed(_number(node), (clock.local(now) - now, clock.drift_ppb))
+
+    def read_slowly(self, node: str, read_delay_ns: int, buffer_bytes: int | None) -> None:
+        reader = self._readers[_number(node)]
+        reader.delay_ns, reader.buffer_bytes = read_delay_ns, buffer_bytes or reader.buffer_bytes
+
+    def read_normally(self, node: str) -> None:
+        self.read_slowly(node, *self._normal)
+
+    # sockets
+
+    def _close(self, node: str) -> None:
+        """The socket goes with the process."""
+        reader = self._readers[_number(node)]
+        reader.waiting.clear()
+        reader.held_bytes = 0
+
+    def _arrive(self, number: int, frame: Frame) -> None:
+        reader = self._readers.get(number)
+        if reader is None or not self._world.runs(number):
+            return  # an outsider's host, or a dead node's
+        if not reader.delay_ns and not reader.waiting:
+            self._world.arrive(number, frame.pdu)
+            return
+        taken_bytes = frame.size_bytes + FRAME_OVERHEAD_BYTES
+        if reader.held_bytes + taken_bytes <= reader.buffer_bytes:
+            reader.held_bytes += taken_bytes
+            reader.waiting.append(frame)
+        if not reader.reading:
+            self._read(number)
+
+    def _read(self, number: int) -> None:
+        """Take one frame, and rest."""
+        reader = self._readers[number]
+        reader.reading = bool(reader.waiting) and self._world.runs(number)
+        if reader.reading:
+            frame = reader.waiting.popleft()
+            reader.held_bytes -= frame.size_bytes + FRAME_OVERHEAD_BYTES
+            self._world.arrive(number, frame.pdu)
+            self._world.at(self._world.now + reader.delay_ns, lambda: self._read(number))
+
+
+def _number(node: str) -> int:
+    return int(node[1:])
