@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,7 @@ IN, OUT = 0, 1  # directions, as the decoder numbers them; elsewhere -1
 DIRECTIONS = ("in", "out", "")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One NOTE, seen in a capture."""
 
     time_ns: int  # true time (the capture's)
@@ -72,17 +71,22 @@ class Notes(Table[Event]):
     word = Column()
     words: tuple[str, ...] = ()
 
-    @cached_property
-    def peers(self) -> ListColumn:
-        return ListColumn.of([row.peers for row in self._given])
+    lists: Mapping[str, ListColumn] = MappingProxyType({})  # peers and values
 
-    @cached_property
-    def values(self) -> ListColumn:
-        return ListColumn.of([row.values for row in self._given])
+    def peers_of(self, rows: Ints) -> ListColumn:
+        """The peers that some rows name."""
+        if self._rows is None:
+            return self.lists["peers"].take(rows)
+        return ListColumn.of([row.peers for row in self.rows(rows)])
 
     def of_kind(self, kind: NoteKind) -> Ints:
         """Where NOTEs of a kind stand."""
         return np.flatnonzero(self.kind == kind)
+
+    def made(self, name: str) -> Ints:
+        if name == "kind":  # numpy takes long over an enumeration, and all of them fit a byte
+            return np.frombuffer(bytes(self._given[name]), np.uint8).astype(np.int64)
+        return super().made(name)
 
     def _made_rows(self, at: Ints) -> list[Event]:
         kinds, words, files = _kinds(), self.words, self.files
@@ -99,8 +103,8 @@ class Notes(Table[Event]):
                 [kinds[kind] for kind in plain(self.kind)],
                 plain(self.about),
                 plain(self.seq),
-                self.peers.take(at).tuples(),
-                self.values.take(at).tuples(),
+                self.lists["peers"].take(at).tuples(),
+                self.lists["values"].take(at).tuples(),
                 [words[word] for word in plain(self.word)],
                 plain(self.incarnation),
                 plain(self.number),
@@ -116,8 +120,7 @@ def _kinds() -> dict[int, NoteKind]:
     return {int(kind): kind for kind in NoteKind}
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One frame that carries a PDU of a protocol (not a NOTE), where it was seen."""
 
     time_ns: int
@@ -133,7 +136,7 @@ class Frame:
     entries: int = 0  # of its tag
     payload: int = 0  # bytes that the application gave, as far as the PDU carries any
     multicast: bool = False  # to a group address: a copy for everybody
-    fields: Mapping[str, Any] = field(default_factory=dict)  # of the PDU, as far as whoever made this row up gave them
+    fields: Mapping[str, Any] = MappingProxyType({})  # of the PDU, as far as whoever made this row up gave them
 
 
 @cache
@@ -180,7 +183,7 @@ class Frames(Table[Frame]):
 
     @cached_property
     def places(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(row.at for row in self._given))
+        return tuple(dict.fromkeys(self._given["at"]))
 
     def of_type(self, *wanted: str) -> Ints:
         """Where the frames with PDUs of these types stand."""
@@ -322,8 +325,7 @@ def facets() -> Mapping[str, About]:
     return {facet.pdu.TYPE.name: facet for name in NAMES for facet in protocol(name).pdus}
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """One TCP segment as it left a node, whatever is in it."""
 
     time_ns: int

@@ -201,9 +201,9 @@ class _Captures:
             return Notes(), []
         columns = {name: concatenated(parts) for name, parts in self._noted.items()}
         key, forward = columns.pop("key"), columns.pop("forward")
-        lists_of = {"peers": ListColumn.joined(self._peers), "values": ListColumn.joined(self._values)}
-        words = {"files": tuple(path.name for path in self.files), "words": self._texts.words}
-        every = Notes.of(len(key), **columns, **lists_of, **words)
+        joined = {"peers": ListColumn.joined(self._peers), "values": ListColumn.joined(self._values)}
+        words: dict[str, Any] = {"files": tuple(path.name for path in self.files), "words": self._texts.words}
+        every = Notes.of(len(key), **columns, lists=joined, **words)
         order = np.argsort(key, kind="stable")
         repeats = 1 + np.flatnonzero(np.diff(key[order]) == 0)
         fresh = np.ones(len(key), bool)
@@ -217,8 +217,8 @@ class _Captures:
         ]
         rows = np.flatnonzero(fresh)
         rows = rows[np.argsort(forward[rows], kind="stable")]
-        taken = {name: column[rows] for name, column in columns.items()}
-        return Notes.of(len(rows), **taken, **{name: one.take(rows) for name, one in lists_of.items()}, **words), holes
+        words["lists"] = {name: column.take(rows) for name, column in joined.items()}
+        return Notes.of(len(rows), **{name: column[rows] for name, column in columns.items()}, **words), holes
 
     def frames(self) -> Frames:
         """Every frame with a PDU of a protocol, in the order of time."""

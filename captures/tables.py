@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from operator import attrgetter
-from typing import Any, ClassVar, Self, TypeAlias, TypeVar, overload
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from captures.gather import spread
 pa: Any = pyarrow
 Array: TypeAlias = Any  # of Arrow, whose stubs know no computed types
 Ints: TypeAlias = npt.NDArray[np.int64]
-Row = TypeVar("Row")
+Row = TypeVar("Row", bound=NamedTuple)
 
 
 class Column:
@@ -54,12 +55,14 @@ class Table(Sequence[Row]):
 
     def made(self, name: str) -> Ints:
         """The column of that name, from the rows."""
-        return np.fromiter(map(attrgetter(name), self._given), np.int64, self._size)
+        return np.fromiter(self._given[name], np.int64, self._size)
 
-    @property
-    def _given(self) -> Sequence[Row]:
+    @cached_property
+    def _given(self) -> Mapping[str, Sequence[Any]]:
+        """What stands in the rows, by field."""
         assert self._rows is not None
-        return self._rows
+        fields = self._rows[0]._fields if self._rows else ()
+        return defaultdict(tuple, zip(fields, zip(*self._rows, strict=True), strict=True))
 
     def rows(self, at: Ints) -> list[Row]:
         """Some of the rows as objects."""
@@ -108,7 +111,7 @@ class ListColumn:
         """From lists."""
         counts = np.fromiter(map(len, lists), np.int64, len(lists))
         ends = ends_of(counts)
-        return cls(np.fromiter((one for each in lists for one in each), np.int64, int(ends[-1])), ends)
+        return cls(np.fromiter(chain.from_iterable(lists), np.int64, int(ends[-1])), ends)
 
     @property
     def counts(self) -> Ints:
@@ -170,12 +173,8 @@ def lists(array: Array) -> ListColumn:
 
 def codes(*columns: Ints) -> Ints:
     """Rows with equal values in all columns get the same number, from 0 in the order of their first appearance."""
-    found: Ints | None = None
-    for column in columns:
-        encoded = pa.array(column).dictionary_encode()
-        code = ints(encoded.indices)
-        if found is not None:
-            code = ints(pa.array(found * len(encoded.dictionary) + code).dictionary_encode().indices)
-        found = code
-    assert found is not None
-    return found
+    together = np.stack(columns, axis=1)
+    keys = pa.Array.from_buffers(
+        pa.binary(together.itemsize * len(columns)), len(together), [None, pa.py_buffer(together)]
+    )
+    return ints(keys.dictionary_encode().indices)

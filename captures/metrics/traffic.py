@@ -33,7 +33,7 @@ def _delivered(evidence: Evidence) -> float | None:
 
 @metric("delivered_share", "deliveries per message and destination")
 def _delivered_share(evidence: Evidence) -> float | None:
-    wanted = int(evidence.notes.peers.counts[evidence.notes.of_kind(NoteKind.SENT)].sum())
+    wanted = len(evidence.notes.peers_of(evidence.notes.of_kind(NoteKind.SENT)).flat)
     return ratio(count(evidence, NoteKind.DELIVERED), wanted)
 
 

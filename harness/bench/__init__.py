@@ -5,6 +5,11 @@ BENCHES = {
     "platform": ("harness.bench.platform", "bench_platform", "whole runs against a naive testbed in the same kernel"),
     "decode": ("harness.bench.decode", "bench_decode", "the columnar decoder against Scapy, dpkt, tshark and C"),
     "fuzz": ("harness.bench.fuzz", "bench_fuzz", "a million wrong inputs for the codec, the reader and the decoder"),
+    "evidence": (
+        "harness.bench.evidence",
+        "bench_evidence",
+        "evidence and verdict of 10^6 deliveries, beside decoding",
+    ),
     "judges": ("harness.bench.judges", "bench_judges", "judging 10^6 deliveries, and how the time grows"),
     "st": ("harness.bench.st", "bench_st", "ST: confirmations, latency under loss, growth with n"),
     "to": ("harness.bench.to", "bench_to", "TO: from a crash to the view, and back"),

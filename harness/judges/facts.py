@@ -7,15 +7,17 @@ end are looked at one by one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from captures.evidence import Event, Evidence
 from captures.tables import Ints, codes
 from nodes.wire.note import NoteKind, Over, said
 
 _ABOUT_MESSAGES = (NoteKind.SENT, NoteKind.ACCEPTED, NoteKind.PREACKED, NoteKind.DELIVERED)
+_TURNS = (NoteKind.VIEW, NoteKind.LEFT)  # of a life
 
 
 @dataclass(slots=True)
@@ -85,25 +87,24 @@ class Facts:
         self._kept: dict[NoteKind, list[Event]] = {}
         life = self._live()
         self.life_node = np.array([life.node for life in self.lives], np.int64)
-        rows = np.flatnonzero(np.isin(notes.kind, _ABOUT_MESSAGES) & (notes.node > 0))
+        rows = np.flatnonzero(_among(_ABOUT_MESSAGES)[notes.kind] & (notes.node > 0))
         about, seq = notes.about[rows], notes.seq[rows]
         message = codes(about, seq)
-        _, first = np.unique(message, return_index=True)
+        first = np.flatnonzero(np.diff(np.maximum.accumulate(message), prepend=-1))  # they count up as they appear
         self.keys: list[tuple[int, int]] = list(zip(about[first].tolist(), seq[first].tolist(), strict=True))
         self.source: Ints = about[first]  # message -> origin
-
-        def of(kind: NoteKind) -> tuple[Ints, Ints, Ints]:
-            """Life, message and row of the NOTEs of a kind."""
-            chosen = np.flatnonzero(notes.kind[rows] == kind)
-            return life[rows[chosen]], message[chosen], rows[chosen]
-
-        self.d_life, self.d_message, self.d_event = of(NoteKind.DELIVERED)
-        self.s_life, self.s_message, self.s_event = of(NoteKind.SENT)
-        self.a_life, self.a_message, self.a_event = of(NoteKind.ACCEPTED)
-        self.p_life, self.p_message, self.p_event = of(NoteKind.PREACKED)
-        targets = notes.peers.take(self.s_event)
+        self._about = (life[rows], message, rows)
+        self.d_life, self.d_message, self.d_event = self._about_messages(NoteKind.DELIVERED)
+        self.s_life, self.s_message, self.s_event = self._about_messages(NoteKind.SENT)
+        targets = notes.peers_of(self.s_event)
         self.t_message = np.repeat(self.s_message, targets.counts)  # (message, node) of every destination
         self.t_node = targets.flat
+
+    def _about_messages(self, kind: NoteKind) -> tuple[Ints, Ints, Ints]:
+        """Life, message and row of the NOTEs of a kind."""
+        life, message, rows = self._about
+        chosen = np.flatnonzero(self.notes.kind[rows] == kind)
+        return life[chosen], message[chosen], rows[chosen]
 
     def _live(self) -> Ints:
         """Tell the lives of all nodes apart; the life to which each NOTE belongs."""
@@ -116,7 +117,7 @@ class Facts:
         begins[1:] = (node[1:] != node[:-1]) | (incarnation[1:] != incarnation[:-1]) | left[:-1]
         turns = np.zeros(len(order), bool)
         turns[order[begins]] = True
-        turns |= np.isin(notes.kind, (NoteKind.VIEW, NoteKind.LEFT)) | (notes.node == 0)
+        turns |= _among(_TURNS)[notes.kind] | (notes.node == 0)
         life_at: dict[int, int] = {}
         rows = np.flatnonzero(turns)
         for row, event in zip(rows.tolist(), notes.rows(rows), strict=True):
@@ -178,6 +179,16 @@ class Facts:
         return self.life_node[self.d_life]
 
     @cached_property
+    def accepted(self) -> tuple[Ints, Ints, Ints]:
+        """Life, message and row of every ACCEPTED."""
+        return self._about_messages(NoteKind.ACCEPTED)
+
+    @cached_property
+    def preacked(self) -> tuple[Ints, Ints, Ints]:
+        """Life, message and row of every PREACKED."""
+        return self._about_messages(NoteKind.PREACKED)
+
+    @cached_property
     def sent_at(self) -> Ints:
         """Message -> the index of its (first) SENT event, or -1. Comparable as order of sending at one origin."""
         at = np.full(len(self.keys), -1, np.int64)
@@ -234,3 +245,11 @@ class Facts:
     def delivery_pairs(self) -> Ints:
         """The pair of every delivery."""
         return self.pair(self.d_message, self.d_node)
+
+
+@cache
+def _among(kinds: tuple[NoteKind, ...]) -> npt.NDArray[np.bool_]:
+    """For every kind, whether it is one of these."""
+    found = np.zeros(max(NoteKind) + 1, bool)
+    found[list(kinds)] = True
+    return found

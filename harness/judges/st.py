@@ -78,18 +78,19 @@ def complete(facts: Facts) -> Finding:
 
 @judge_of("ST-5", "atomic reception: when one entity delivers a message, all its destinations have accepted it")
 def atomic(facts: Facts) -> Finding:
-    if not len(facts.a_event):
+    life, message_of, accepted_at = facts.accepted
+    if not len(accepted_at):
         if len(facts.d_message):
             return Undecided("no entity noted what it accepted")
         return Holds("nothing was delivered")
     first = np.full(len(facts.keys), -1, np.int64)  # message -> row of its first delivery
     first[facts.d_message[::-1]] = np.arange(len(facts.d_message))[::-1]
     due = np.flatnonzero(first[facts.t_message] >= 0)
-    pairs, earliest = np.unique(facts.pair(facts.a_message, facts.life_node[facts.a_life]), return_index=True)
+    pairs, earliest = np.unique(facts.pair(message_of, facts.life_node[life]), return_index=True)
     wanted = facts.target_pairs[due]
     at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
     accepted = pairs[at] == wanted
-    acceptance = facts.a_event[earliest[at]]  # of a pair that was not accepted: of any other
+    acceptance = accepted_at[earliest[at]]  # of a pair that was not accepted: of any other
     delivery = facts.d_event[first[facts.t_message[due]]]
     time_ns = facts.notes.time_ns
     wrong = np.flatnonzero(~accepted | (time_ns[acceptance] > time_ns[delivery]))

@@ -192,8 +192,7 @@ def _same_prefix(facts: Facts) -> Finding:
 def _preacked_delivered(facts: Facts) -> Finding:
     live = {life.index for life in facts.lives if life.up}
     delivered = set(zip(facts.d_life.tolist(), facts.d_message.tolist(), strict=True))
-    preacked = zip(facts.p_life.tolist(), facts.p_message.tolist(), facts.p_event.tolist(), strict=True)
-    for life, message, at in preacked:
+    for life, message, at in zip(*(column.tolist() for column in facts.preacked), strict=True):
         if life in live and (life, message) not in delivered:
             event = facts.notes[at]
             return Broken(

@@ -194,7 +194,7 @@ def test_the_earliest_of_several_captures_is_shown(tmp_path: Path) -> None:
     changed = {}
     for node, which in ((2, -1), (3, 1)):  # n2 parts at its last frame, n3 at its second
         mine = [event for event in events if event.node == node]
-        mine[which] = replace(mine[which], local_ns=mine[which].local_ns + 1)
+        mine[which] = mine[which]._replace(local_ns=mine[which].local_ns + 1)
         changed[node] = mine[which].time_ns
         frames = [Frame(event.time_ns, f"n{node}", note_of(event), outgoing=False) for event in mine]
         (other / f"captures/n{node}.pcap").write_bytes(timed_pcap(frames))

@@ -24,7 +24,7 @@ _LINE = "start 1+a>2,3 2-a 3-a 2+b>1 1-b end"
 def recorded(path: Path, one: Evidence, kernel: Kernel, late_ns: int = 0, seq: int = 1) -> Path:
     """A run whose clock ran `late_ns` behind, on some kernel."""
     notes = Notes(
-        replace(event, time_ns=event.time_ns + late_ns, local_ns=event.local_ns + late_ns) for event in one.notes
+        event._replace(time_ns=event.time_ns + late_ns, local_ns=event.local_ns + late_ns) for event in one.notes
     )
     pdu: Pdu = RawData(src=1, seq=seq, ndest=1, dest=(2,), payload=b"x")
     write_captures(path, replace(one, notes=notes), [Frame(1_001_000_100 + late_ns, "n1", pdu)])

@@ -109,7 +109,7 @@ def without(drop: Callable[[Event], bool]) -> Callable[[Path], None]:
 def another_note(captures: Path) -> None:
     one = load_evidence(captures)
     first = next(event for event in one.notes if event.node == 2)
-    changed = Evidence((2,), Notes([replace(first, seq=77)]))
+    changed = Evidence((2,), Notes([first._replace(seq=77)]))
     write_captures(captures.parent / "other", changed)
     (captures.parent / "other/captures/n2.pcap").rename(captures / "n9.pcap")
 
@@ -143,7 +143,7 @@ def test_what_is_missing_is_a_hole_and_never_a_pass(tmp_path: Path, damage: Call
 def test_an_end_that_counts_more_notes_is_a_hole(tmp_path: Path) -> None:
     one = stopped(history(_LINE))
     lost = next(event for event in one.notes if event.node == 1 and event.kind is NoteKind.END)
-    changed = replace(lost, number=lost.number - 1, values=lost.values)
+    changed = lost._replace(number=lost.number - 1, values=lost.values)
     before = [event for event in one.notes if not (event.node == 1 and event.number == changed.number)]
     events = Notes(changed if event is lost else event for event in before)
     (hole,) = load_evidence(write_captures(tmp_path, replace(one, notes=events))).holes

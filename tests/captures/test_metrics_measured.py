@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,12 +16,9 @@ from nodes.wire.note import NoteKind
 from tests.helpers.notation import history
 
 
-def frame(time_us: int, at: str, direction: str, title: str, seq: int = 0, **more: int | bool) -> Frame:
+def frame(time_us: int, at: str, direction: str, title: str, seq: int = 0, **more: Any) -> Frame:
     about = 1 if seq else 0
-    return replace(
-        Frame(time_us * 1000, at, direction, 1, title, 100, f"{at}.pcap", 1, about, seq),
-        **more,  # type: ignore[arg-type]
-    )
+    return Frame(time_us * 1000, at, direction, 1, title, 100, f"{at}.pcap", 1, about, seq)._replace(**more)
 
 
 def with_frames(line: str, *frames: Frame, options: DeltaOptions | None = None) -> Evidence:

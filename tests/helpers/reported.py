@@ -54,7 +54,7 @@ def events(extra: Iterable[Event] = (), end_us: int = 100_000) -> Evidence:
     for event in extra:
         numbers[event.node] += 1
         local_ns = event.local_ns or event.time_ns
-        found.append(dataclasses.replace(event, number=numbers[event.node], local_ns=local_ns))
+        found.append(event._replace(number=numbers[event.node], local_ns=local_ns))
     end = START + end_us * US
     found += [
         Event(end, node, NoteKind.END, values=(numbers[node] + 1, 0, 0, 0), number=numbers[node] + 1, local_ns=end)

@@ -87,7 +87,7 @@ def test_judge(name: str, line: str, outcome: Outcome) -> None:
 @pytest.mark.parametrize(("name", "line", "outcome"), [case for case in CASES if "x3" in case[1]], ids=lambda v: str(v))
 def test_who_is_asked_to_end_is_judged_like_who_crashes(name: str, line: str, outcome: Outcome) -> None:
     crashed = history(line)
-    events = [replace(event, text="leave") if event.text == "crash" else event for event in crashed.notes]
+    events = [event._replace(text="leave") if event.text == "crash" else event for event in crashed.notes]
     (one,) = judge(replace(crashed, notes=Notes(events)), [name])
     assert one.outcome is outcome, one
 
