@@ -19,11 +19,11 @@ import numpy as np
 from captures.fields import column_of
 from captures.tables import Array, Column, Ints, ListColumn, Table, ints, lists, pa
 from captures.tally import Traffic
-from nodes.facet import About
+from nodes.facet import About, ProtocolSpec
 from nodes.protocols import NAMES, protocol
 from nodes.wire import all_pdu_types
 from nodes.wire.fault import FaultNote, read_fault
-from nodes.wire.note import NoteKind
+from nodes.wire.note import Meaning, NoteKind, said
 
 CHANNEL = "channel"
 IN, OUT = 0, 1  # directions, as the decoder numbers them; elsewhere -1
@@ -367,3 +367,11 @@ class Evidence:
     options: Any = None  # and its options, of the protocol's own type
     damaged: tuple[Damaged, ...] = field(default=(), compare=False)
     traffic: tuple[Traffic, ...] = field(default=(), compare=False)
+
+    @cached_property
+    def _spec(self) -> ProtocolSpec | None:
+        return protocol(self.protocol) if self.protocol else None
+
+    def said(self, meaning: type[Meaning], event: Event) -> Meaning | None:
+        """The values of a protocol's NOTE by their names; None if it says something else, or less."""
+        return said(meaning, event.values) if self._spec is None or self._spec.says(meaning) else None

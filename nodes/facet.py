@@ -1,15 +1,16 @@
-"""What readers of captures must know of a protocol's PDUs: plain data and pure functions, exported with its PROTOCOL.
+"""What all others must know of a protocol: plain data and pure functions, exported by its package as PROTOCOL.
 
-The functions take numbers, or whole columns of them: the same arithmetic holds for both. A field that is a list comes
-as a column of lists.
+Who carries out a scenario, reads captures, judges or measures asks here, and knows no protocol by its name. What is
+judged of a protocol stands with the judges, and its wire in the wire table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
+from nodes.machine import Machine, Setting
 from nodes.wire import Pdu
 
 Numbers: TypeAlias = Any  # an int, or an array of them: machines do not import numpy
@@ -28,7 +29,11 @@ class Lists(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """Which message a type of PDU carries or is about, named as NOTEs name it, and what its tag is."""
+    """Which message a type of PDU carries or is about, named as NOTEs name it, and what its tag is.
+
+    The functions take numbers, or whole columns of them: the same arithmetic holds for both. A field that is a list
+    comes as a column of lists.
+    """
 
     pdu: type[Pdu]
     fields: tuple[str, ...]  # what `message` is told, behind the PDU's sender
@@ -61,3 +66,39 @@ class Moment:
     # Options, receiver, time stamp, `told` of the PDU -> the time before which it may not be delivered.
     not_before_ns: Callable[..., int] | None = None
     told: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolSpec:
+    """What a protocol package exports as PROTOCOL.
+
+    `options` is a frozen dataclass: the scenario table of the protocol's name is read into it strictly, by its
+    field types. Annotated[int, "duration"] is nanoseconds in the machine and "5ms" in the scenario (the field is
+    named ..._ns, the key has no suffix); "share" is a float 0..1 and "2%"; "rate" is per second and "100/s".
+    Judges and metrics are handed the very object: no default stands anywhere else.
+    """
+
+    name: str
+    options: type
+    make: Callable[[Setting, Any], Machine]
+
+    # For who carries out a scenario.
+    transport: Literal["channel", "udp", "tcp", "any"]  # any: the single channel where there is one, else UDP
+    max_payload: int = 1400
+    beats: Callable[[Any], bool] = lambda options: False  # with these options it never falls silent by itself
+    # The longest time for which a node may owe something and yet send nothing, with these options: a run in which
+    # nothing moves for less than that has not ended.
+    silence_ns: Callable[[Any], int] = lambda options: 0
+    key_file: Callable[[Any], str] = lambda options: ""  # where Setting.key stands, if these options want one
+
+    # For who reads captures.
+    properties: tuple[str, ...]  # judged on every run, e.g. ("ST-1", "ST-2")
+    # What the values of its NOTEs say, beside what those of all protocols say (nodes/wire/note.py); None: it alone
+    # knows, and is taken at its word.
+    notes: tuple[type[NamedTuple], ...] | None = ()
+    pdus: tuple[About, ...] = ()  # what its PDUs say about messages
+    moment: Moment | None = None  # its rule about when a delivery takes place, if it has one
+
+    def says(self, meaning: type[NamedTuple]) -> bool:
+        """May values of its NOTEs be read as that?"""
+        return self.notes is None or meaning in self.notes

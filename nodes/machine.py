@@ -9,11 +9,9 @@ emulated network (nodes/shell) and, a thousand times faster, in memory (harness/
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
 
-from nodes.facet import About, Moment
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind
 
@@ -104,27 +102,3 @@ class Setting:
     buffer_pdus: int = 1024  # capacity of the receive buffer, in PDUs
     hops: Mapping[int, int] = field(default_factory=dict)  # routers between me and each member
     key: bytes = b""  # shared key, where the protocol authenticates
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProtocolSpec:
-    """What a protocol package exports as PROTOCOL.
-
-    `options` is a frozen dataclass: the scenario table of the protocol's name is read into it strictly, by its
-    field types. Annotated[int, "duration"] is nanoseconds in the machine and "5ms" in the scenario (the field is
-    named ..._ns, the key has no suffix); "share" is a float 0..1 and "2%"; "rate" is per second and "100/s".
-    """
-
-    name: str
-    transport: Literal["channel", "udp", "tcp", "any"]  # any: the single channel where there is one, else UDP
-    options: type
-    make: Callable[[Setting, Any], Machine]
-    properties: tuple[str, ...]  # judged on every run, e.g. ("ST-1", "ST-2")
-    pdus: tuple[About, ...] = ()  # what its PDUs say about messages
-    moment: Moment | None = None  # its rule about when a delivery takes place, if it has one
-    max_payload: int = 1400
-    beats: Callable[[Any], bool] = lambda options: False  # with these options it never falls silent by itself
-    # The longest time for which a node may owe something and yet send nothing, with these options: a run in which
-    # nothing moves for less than that has not ended.
-    silence_ns: Callable[[Any], int] = lambda options: 0
-    key_file: Callable[[Any], str] = lambda options: ""  # where Setting.key stands, if these options want one

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from pathlib import Path
 
-from nodes.machine import ProtocolSpec
+from nodes.facet import ProtocolSpec
 
 _HERE = Path(__file__).parent
 NAMES = tuple(one.name for one in pkgutil.iter_modules([str(_HERE)]) if one.ispkg and one.name != "wire")

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from nodes.clock import Clock
+from nodes.facet import ProtocolSpec
 from nodes.links import Attachment, Loopback, attach
-from nodes.machine import Farewell, Log, Machine, Output, ProtocolSpec, Received, Send, Setting, Submit, Wake
+from nodes.machine import Farewell, Log, Machine, Output, Received, Send, Setting, Submit, Wake
 from nodes.streams import Streams
 from nodes.waiting import readable
 from nodes.wire import WireError, decode_untrusted, encode

@@ -1,17 +1,19 @@
 """Metrics: numbers that an expectation may be about and that sweeps tabulate, each a function of the evidence of a run.
 
-A new one is a function with `@metric(name, meaning, unit)` in the file of its family.
+A new one is a function with `@metric(name, meaning, unit)` in a file here.
 """
 
-from captures.metrics import latency, network, protocols, recovery, traffic
+import importlib
+import pkgutil
+
 from captures.metrics.latency import latencies_ms
 from captures.metrics.network import delays_by_link, loss_by_receiver
 from captures.metrics.registry import METRICS, Metric, measure, metric
 
-FAMILIES = (traffic, latency, network, protocols, recovery)  # importing them enters their metrics
+for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
+    importlib.import_module(_module.name)
 
 __all__ = [
-    "FAMILIES",
     "METRICS",
     "Metric",
     "delays_by_link",

@@ -183,7 +183,7 @@ def _false_success(evidence: Evidence) -> float | None:
 
 @metric("rounds_per_message", "multicasts of a message until the sender was told")
 def _rounds(evidence: Evidence) -> float | None:
-    told = (said(him_notes.Result, event.values) for event in of_kind(evidence, NoteKind.RESULT))
+    told = (evidence.said(him_notes.Result, event) for event in of_kind(evidence, NoteKind.RESULT))
     return mean([one.round + 1 for one in told if one])
 
 

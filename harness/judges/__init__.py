@@ -1,12 +1,15 @@
 """Judges: from the evidence of a run to pass, fail or unknown. Importing the package registers them all.
 
-A new judge is a function with `@judge_of(name, meaning)` in the file of its family, and histories in one line each
-that it must pass, fail and leave undecided in tests/.
+A new judge is a function with `@judge_of(name, meaning)` in a file here, and histories in one line each that it must
+pass, fail and leave undecided in tests/.
 """
 
-from harness.judges import cmd, common, delta, him, moment, order, progress, st, to
+import importlib
+import pkgutil
+
 from harness.judges.base import Judge, Outcome, Verdict, find_judge, judge, judges
 
-FAMILIES = (cmd, common, delta, him, moment, order, progress, st, to)  # importing them registers their judges
+for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
+    importlib.import_module(_module.name)
 
-__all__ = ["FAMILIES", "Judge", "Outcome", "Verdict", "find_judge", "judge", "judges"]
+__all__ = ["Judge", "Outcome", "Verdict", "find_judge", "judge", "judges"]

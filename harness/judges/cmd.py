@@ -15,7 +15,6 @@ from harness.judges.common import undelivered
 from harness.judges.facts import Facts, name_of
 from nodes.cmd.notes import Sent, vector
 from nodes.cmd.options import CmdOptions
-from nodes.wire.note import said
 
 _NEVER = np.iinfo(np.int64).max
 
@@ -104,7 +103,7 @@ def tag_bound(facts: Facts) -> Finding:
     bound = len(facts.evidence.nodes) * (len(facts.evidence.nodes) - 1)
     noted = 0
     for event in (facts.notes[at] for at in facts.s_event.tolist()):
-        told = said(Sent, event.values)
+        told = facts.evidence.said(Sent, event)
         noted += told is not None
         if told and told.records > bound:
             return Broken(f"n{event.node} sent {told.records} s-records, more than {bound}", (event,))
@@ -128,9 +127,10 @@ def tag_bound(facts: Facts) -> Finding:
 def vector_time_counts(facts: Facts) -> Finding:
     if any(not life.first for life in facts.lives):
         return Undecided("a process was restarted: its vector time does not begin at 0")
-    said = {
-        facts.keys[message]: vector(facts.sending(message)[0].values) for message in np.unique(facts.s_message).tolist()
-    }
+    said: dict[tuple[int, int], tuple[int, ...]] = {}
+    for message in np.unique(facts.s_message).tolist():
+        (sending,) = facts.sending(message)
+        said[facts.keys[message]] = vector(sending.values) if facts.evidence.said(Sent, sending) else ()
     frames = facts.evidence.frames
     copies = frames.of_type("cmd.DATA")
     copies = copies[frames.direction[copies] == OUT]

@@ -15,7 +15,7 @@ from harness.judges.facts import Facts, name_of
 from nodes.him.notes import Delivered
 from nodes.him.options import HimOptions
 from nodes.wire.him import HAVE
-from nodes.wire.note import NoteKind, said
+from nodes.wire.note import NoteKind
 
 _PACKETS = ("him.DATA", "him.QUERY", "him.ANSWER", "him.REPORT")  # what §4 of the paper counts; END comes on top
 _SLACK_NS = 50_000_000  # scheduling and the own packets' time on the network
@@ -47,9 +47,9 @@ def _messages(facts: Facts) -> list[_Message]:
     return sorted(messages, key=lambda one: one.sending.time_ns)
 
 
-def _hash(delivery: Event) -> int:
+def _hash(facts: Facts, delivery: Event) -> int:
     """What was delivered, 0 if it does not say."""
-    told = said(Delivered, delivery.values)
+    told = facts.evidence.said(Delivered, delivery)
     return told.digest if told else 0
 
 
@@ -91,7 +91,7 @@ def success_is_true(facts: Facts) -> Finding:
                     (one.sending,),
                 )
             own = one.deliveries.get(one.sending.node)
-            if own is not None and _hash(own) != _hash(delivery):
+            if own is not None and _hash(facts, own) != _hash(facts, delivery):
                 return Broken(
                     f"n{one.sending.node} was told SUCCESS of {_name(one)}, but n{member} holds other bytes",
                     (one.result, own, delivery),
@@ -176,9 +176,9 @@ def same_bytes(facts: Facts) -> Finding:
     hashed = False
     for row, message in enumerate(facts.d_message.tolist()):
         event = facts.delivery(row)
-        hashed = hashed or _hash(event) != 0
+        hashed = hashed or _hash(facts, event) != 0
         other = first.setdefault(message, event)
-        if _hash(other) != _hash(event):
+        if _hash(facts, other) != _hash(facts, event):
             return Broken(
                 f"n{other.node} and n{event.node} delivered different bytes as {facts.name(message)}",
                 (other, event),

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from captures.evidence import Event
+from captures.evidence import Event, facets
 from harness.report.copies import Sending
 from nodes.wire import WireError, decode_untrusted
 from nodes.wire.note import NoteKind, submission
@@ -122,9 +122,10 @@ def _totals(events: Iterable[Event], name: str, meaning: str, kind: NoteKind) ->
 
 def _tags(sent: Iterable[Sending]) -> Series:
     recorder = _Recorder()
+    tagged = {title for title, facet in facets().items() if facet.tag}
     for one in sent:
         what = one.first.what
-        if what.title in ("delta.DATA", "cmd.DATA"):
+        if what.title in tagged:
             recorder.put(what.src, what.time_ns, what.entries)
     return Series("tag", "entries of the tag of what it sends", dict(recorder.nodes))
 
@@ -134,9 +135,10 @@ def _cluster(sent: Iterable[Sending]) -> list[Series]:
     numbers, open_, pal, buffer = _Recorder(), _Recorder(), _Recorder(), _Recorder()
     known: dict[int, dict[int, int]] = defaultdict(dict)  # source -> receiver -> TSEQ expected next
     latest: dict[int, int] = {}
+    telling = {title for title, facet in facets().items() if issubclass(facet.pdu, DataBlock)}
     for one in sent:
         what = one.first.what
-        if what.title not in ("st.DATA", "to.DATA") or one.original is not None:
+        if what.title not in telling or one.original is not None:
             continue
         try:
             pdu = decode_untrusted(one.first.pdu)

@@ -25,7 +25,7 @@ from harness.scenario.problems import Located, Problem, ScenarioError, did_you_m
 from harness.scenario.program import find_program
 from harness.scenario.rules import Draft, check
 from harness.scenario.schema import Problems, keys_of, read_table
-from nodes.machine import ProtocolSpec
+from nodes.facet import ProtocolSpec
 from nodes.protocols import NAMES, protocol
 
 T = TypeVar("T")

@@ -27,7 +27,7 @@ from harness.scenario.problems import Path, Problem, did_you_mean
 from harness.scenario.schema import Problems, keys_of, point_at, read_value
 from harness.scenario.scope import Scope
 from harness.scenario.units import UNITS
-from nodes.machine import ProtocolSpec
+from nodes.facet import ProtocolSpec
 from topologies.plan import Plan, PlanError
 
 

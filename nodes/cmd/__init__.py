@@ -1,9 +1,10 @@
 """cmd: causal message delivery with vector time and s-records (paper 004)."""
 
 from nodes.cmd.machine import Cmd
+from nodes.cmd.notes import Alarm, Delivered, Sent
 from nodes.cmd.options import CmdOptions
 from nodes.cmd.pdus import MOMENT, PDUS
-from nodes.machine import ProtocolSpec
+from nodes.facet import ProtocolSpec
 
 PROTOCOL = ProtocolSpec(
     name="cmd",
@@ -11,6 +12,7 @@ PROTOCOL = ProtocolSpec(
     options=CmdOptions,
     make=Cmd,
     properties=("CD-1", "CD-2", "CD-3"),
+    notes=(Alarm, Delivered, Sent),
     pdus=PDUS,
     moment=MOMENT,
     silence_ns=lambda options: int(options.retry_max_ns),

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+from nodes.facet import ProtocolSpec
 from nodes.him.core import MAX_PAYLOAD
 from nodes.him.machine import Him
+from nodes.him.notes import Delivered, Result
 from nodes.him.options import HimOptions
 from nodes.him.pdus import PDUS
 from nodes.him.timing import decision_time_ns
-from nodes.machine import ProtocolSpec, Setting
+from nodes.machine import Setting
 
 
 def key_of(node: int, given: bytes, options: HimOptions) -> bytes:
@@ -35,6 +37,7 @@ PROTOCOL = ProtocolSpec(
     options=HimOptions,
     make=make,
     properties=("HI-1", "HI-2", "HI-3", "HI-4", "HI-5", "HI-6", "HI-7"),
+    notes=(Delivered, Result),
     pdus=PDUS,
     max_payload=MAX_PAYLOAD,
     silence_ns=silence_ns,

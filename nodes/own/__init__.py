@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nodes.facet import About, by_origin
-from nodes.machine import Machine, ProtocolSpec, Setting
+from nodes.facet import About, ProtocolSpec, by_origin
+from nodes.machine import Machine, Setting
 from nodes.own.options import OwnOptions
 from nodes.wire.own import OwnPdu
 
@@ -20,6 +20,7 @@ PROTOCOL = ProtocolSpec(
     options=OwnOptions,
     make=_make,
     properties=("NC",),
+    notes=None,
     pdus=(About(pdu=OwnPdu, fields=("origin", "seq"), message=by_origin),),
     beats=lambda options: bool(options.heartbeats),
     max_payload=1200,

@@ -1,7 +1,6 @@
 """raw: best-effort broadcast without guarantees. What arrives is delivered, at once, as often as it arrives."""
 
-from nodes.facet import About, by_sender
-from nodes.machine import ProtocolSpec
+from nodes.facet import About, ProtocolSpec, by_sender
 from nodes.raw.machine import Raw, RawOptions
 from nodes.wire.raw import RawData
 

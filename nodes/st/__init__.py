@@ -1,6 +1,6 @@
 """st: selectively totally ordered broadcast on one channel (paper 000)."""
 
-from nodes.machine import ProtocolSpec
+from nodes.facet import ProtocolSpec
 from nodes.st.machine import St
 from nodes.st.options import StOptions
 from nodes.st.pdus import PDUS

@@ -1,6 +1,7 @@
 """tcp: what paper 003 compares itself with (§3.4.1): connect, send, acknowledge, close, with every other node."""
 
-from nodes.machine import ProtocolSpec
+from nodes.facet import ProtocolSpec
+from nodes.him.notes import Delivered, Result
 from nodes.tcp.machine import Tcp
 from nodes.tcp.options import TcpOptions
 
@@ -10,6 +11,7 @@ PROTOCOL = ProtocolSpec(
     options=TcpOptions,
     make=Tcp,
     properties=("HI-1", "HI-3", "HI-4"),
+    notes=(Delivered, Result),
     max_payload=1184,
     silence_ns=lambda options: options.give_up_ns,
 )

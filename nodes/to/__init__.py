@@ -1,6 +1,6 @@
 """to: totally ordered broadcast on one channel in a cluster whose entities stop and come back (paper 001)."""
 
-from nodes.machine import ProtocolSpec
+from nodes.facet import ProtocolSpec
 from nodes.st.transfer import MAX_PAYLOAD
 from nodes.to.live import entity
 from nodes.to.options import ToOptions
