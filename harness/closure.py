@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pkgutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -30,13 +31,19 @@ def source(module: str) -> Path | None:
 
 
 def imported(path: Path) -> set[str]:
-    """The names that a file imports, wherever in it: modules, and what may be modules, of ours and of others."""
+    """The names that a file imports, wherever in it: modules, and what may be modules, of ours and of others.
+
+    A package of ours that goes over its own path imports all that is there.
+    """
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Call) and ast.unparse(node).startswith("pkgutil.iter_modules(__path__"):
+            package = ".".join(path.relative_to(ROOT).parent.parts)
+            found |= {f"{package}.{one.name}" for one in pkgutil.iter_modules([str(path.parent)])}
     return found
 
 
