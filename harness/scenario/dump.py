@@ -1,6 +1,8 @@
 """A scenario as TOML text: everything that a run is made from, in one fixed order, and nothing else.
 
-The text reads back as the same scenario, and equal scenarios give equal text: its hash is the run's identity.
+The text reads back as the same scenario, and equal scenarios give equal text: its hash is the run's identity. It is
+written here and not by a library because people read it: a library puts each node of a list on a line of its own, and
+what belongs to a fault or to the channel behind it, into a table.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ def plain(scenario: Scenario) -> dict[str, Any]:
 
 def dump(scenario: Scenario) -> str:
     """The scenario as text."""
-    return "\n".join(_document(plain(scenario))) + "\n"
+    return "\n".join(_lines(plain(scenario))) + "\n"
 
 
 def identity(scenario: Scenario) -> str:
@@ -48,41 +50,26 @@ def identity(scenario: Scenario) -> str:
     values = plain(without_place(scenario))
     del values["name"], values["description"]
     values.pop("explore", None)
-    return hashlib.sha256("\n".join(_document(values)).encode()).hexdigest()
+    return hashlib.sha256("\n".join(_lines(values)).encode()).hexdigest()
 
 
-def _document(values: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in values.items():
-        if not _is_table(value) and not _is_tables(value):
-            yield f"{_key(key)} = {inline(value)}"
-    for key, value in values.items():
-        if _is_table(value):
-            yield from ("", f"[{_key(key)}]")
-            yield from _table(value, key)
-        elif _is_tables(value):
-            for one in value:
-                yield from ("", f"[[{_key(key)}]]")
-                yield from _table(one, key)
-
-
-def _is_table(value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _is_tables(value: Any) -> bool:
-    return isinstance(value, list) and all(_is_table(one) for one in value)
-
-
-def _table(table: Mapping[str, Any], name: str) -> Iterator[str]:
-    """A table's lines; lists of tables in it (the messages of a script) become tables of their own."""
-    long = {key: value for key, value in table.items() if value and _is_tables(value)}
+def _lines(table: Mapping[str, Any], name: str = "") -> Iterator[str]:
+    """A table's lines. A list of tables becomes tables of their own, and so does a table of the document itself."""
+    apart = {key: value for key, value in table.items() if _stands_apart(value, name)}
     for key, value in table.items():
-        if key not in long:
+        if key not in apart:
             yield f"{_key(key)} = {inline(value)}"
-    for key, value in long.items():
-        for one in value:
-            yield from ("", f"[[{_key(name)}.{_key(key)}]]")
-            yield from _table(one, f"{name}.{key}")
+    for key, value in apart.items():
+        path = f"{name}.{_key(key)}" if name else _key(key)
+        for one in value if isinstance(value, list) else [value]:
+            yield from ("", f"[[{path}]]" if isinstance(value, list) else f"[{path}]")
+            yield from _lines(one, path)
+
+
+def _stands_apart(value: Any, name: str) -> bool:
+    if isinstance(value, list):
+        return all(isinstance(one, Mapping) for one in value) and (bool(value) or not name)
+    return isinstance(value, Mapping) and not name
 
 
 def _key(key: str) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from harness.sweep.records import Store
 from harness.sweep.statistics import Interval, difference
+from harness.sweep.store import Store
 from harness.sweep.tables import Rows, interval_of
 
 

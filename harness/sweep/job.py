@@ -26,7 +26,8 @@ from harness.sweep.page import sweep_page
 from harness.sweep.pictures import beside, picture
 from harness.sweep.pool import cores, run_local
 from harness.sweep.progress import Progress
-from harness.sweep.records import Directory, Hadoop, Store, code_hash, encoded, finished, keep
+from harness.sweep.records import code_hash, encoded, finished, keep
+from harness.sweep.store import Store
 from harness.sweep.tables import Done, Rows
 from harness.sweep.task import Keep, Record, Task, key_of
 from harness.terminal import ProgressLine
@@ -58,7 +59,7 @@ def carry_out_sweep(spanned: Spanned, where: Where) -> Swept:
         session: Any = None
         if where.master is not None:
             session = stack.enter_context(_Cluster(where.master, spanned.sweep.name))
-        store = store_at(where.out, session)
+        store = store_at(where.out)
         runner, jobs = _runner(session, where.jobs)
         done = tuple(_records(spanned, store, runner))
         if any(_over_frames(spanned)):
@@ -72,13 +73,12 @@ def carry_out_sweep(spanned: Spanned, where: Where) -> Swept:
     return swept
 
 
-def store_at(out: str, session: Any = None) -> Store:
-    """A directory, or what Hadoop knows."""
-    if "://" not in out:
-        return Directory(Path(out))
-    if session is None:
-        raise SweepError(f"{out} needs Spark's Java: give --master, e.g. --master local[2]")
-    return Hadoop(session, out)
+def store_at(out: str) -> Store:
+    """The place that --out names."""
+    try:
+        return Store(out)
+    except (OSError, ValueError) as error:
+        raise SweepError(f"{out} cannot be reached: {str(error).splitlines()[0]}") from error
 
 
 # Runs.
@@ -186,11 +186,11 @@ def _complete(spanned: Spanned, store: Store, key: str) -> bool:
 
 
 def _measure_frames(session: Any, spanned: Spanned, store: Store, done: Iterable[Done]) -> None:
-    if not isinstance(store, Directory):
+    if store.here is None:
         raise SweepError("SQL over frames needs captures in a directory that all workers see: give such an --out")
     from captures.measured import over_frames
 
-    runs = {one.key: store.path / "runs" / one.key / "captures" for one in done if one.record["outcome"] != "failed"}
+    runs = {one.key: store.here / "runs" / one.key / "captures" for one in done if one.record["outcome"] != "failed"}
     for measure in _over_frames(spanned):
         values = _measured(store, measure)
         missing = {key: path for key, path in runs.items() if key not in values}
@@ -202,7 +202,7 @@ def _measure_frames(session: Any, spanned: Spanned, store: Store, done: Iterable
                 one.record["metrics"][measure.name] = values[one.key]
     if not spanned.sweep.keep:
         for key in runs:
-            shutil.rmtree(store.path / "runs" / key, ignore_errors=True)
+            shutil.rmtree(store.here / "runs" / key, ignore_errors=True)
 
 
 # Tables and pictures.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.sweep.load import Spanned
-from harness.sweep.records import Store
+from harness.sweep.store import Store
 from harness.sweep.tables import Done, Rows
 
 

@@ -6,6 +6,7 @@ import io
 import os
 import random
 import signal
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,14 @@ from harness.scenario import ScenarioError, loads
 from harness.sweep import tables
 from harness.sweep.compare import moves
 from harness.sweep.formulas import FORMULAS
+from harness.sweep.job import SweepError, store_at
 from harness.sweep.load import Point, Spanned, load_sweep, number_of, shipped
 from harness.sweep.pictures import beside, picture
 from harness.sweep.pool import run_local
 from harness.sweep.progress import Progress
-from harness.sweep.records import Directory, finished, keep
+from harness.sweep.records import finished, keep
 from harness.sweep.statistics import Interval, bootstrap, difference, wilson
+from harness.sweep.store import Store
 from harness.sweep.tables import Done
 from harness.sweep.task import Record, Task, failed, fulfil
 
@@ -239,8 +242,32 @@ def test_a_run_that_cannot_be_carried_out_says_why(monkeypatch: pytest.MonkeyPat
     assert record["outcome"] == "failed" and "/nonexistent" in record["reason"] and kept == b""
 
 
+@pytest.mark.parametrize("where", ["{0}/out", "file://{0}/out", "mock:///out"])
+def test_a_store_is_a_directory_or_what_arrow_reaches(tmp_path: Path, where: str) -> None:
+    store = store_at(where.format(tmp_path))
+    assert store.read("tables/a") is None and store.names("tables") == []
+    store.write("tables/a", b"one")
+    store.write("tables/a.gz", bytes(range(256)))  # bytes as they are, whatever the name says
+    store.write("tables/a", b"two")
+    assert (store.read("tables/a"), store.read("tables/a.gz")) == (b"two", bytes(range(256)))
+    assert store.names("tables") == ["a", "a.gz"]
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        archive.add(Path(__file__), "captures/n1.pcap")
+    store.unpack("runs/k", packed.getvalue())
+    if store.here is None:
+        assert store.read("runs/k.tar.gz") == packed.getvalue()
+    else:
+        assert (tmp_path / "out/runs/k/captures/n1.pcap").read_bytes() == Path(__file__).read_bytes()
+
+
+def test_a_store_that_cannot_be_reached_says_so() -> None:
+    with pytest.raises(SweepError, match=r"^nowhere://x cannot be reached: .*nowhere"):
+        store_at("nowhere://x")
+
+
 def test_what_failed_is_tried_again_and_what_ran_is_not(tmp_path: Path) -> None:
-    store = Directory(tmp_path / "out")
+    store = Store(tmp_path / "out")
     keep(store, "a", {"outcome": "pass"})
     keep(store, "b", failed("no memory"))
     (tmp_path / "out/records/.c.json.partial").write_text("{")  # a sweep that died while it wrote

@@ -1,4 +1,4 @@
-"""Sweeps on Spark: the same tables from the same records, runs as jobs, files on Hadoop, SQL over frames."""
+"""Sweeps on Spark: the same tables from the same records, runs as jobs, SQL over frames."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from captures import samples
 from harness.scenario import loads
 from harness.sweep import tables
 from harness.sweep.cluster import archive, run_on
-from harness.sweep.job import store_at
 from harness.sweep.task import Record, Task
 from nodes.wire import all_pdu_types
 from tests.helpers.guests import needs_kernel, soon
@@ -70,16 +69,6 @@ def test_a_job_that_fails_is_a_row(spark: Any, monkeypatch: pytest.MonkeyPatch) 
     found = {task.key: (record, kept) for task, record, kept in run_on(spark, tasks, 3, _work)}
     assert found["a"] == ({"outcome": "pass", "key": "a"}, b"aa") and found["b"][1] == b"bb"
     assert found["raises"][0]["outcome"] == "failed" and "what went wrong" in found["raises"][0]["reason"]
-
-
-def test_a_hadoop_file_system_is_a_store(spark: Any, tmp_path: Path) -> None:
-    store = store_at(f"file://{tmp_path}/out", spark)
-    assert store.read("tables/a") is None and store.names("tables") == []
-    store.write("tables/a", b"one")
-    store.write("tables/a", bytes(range(256)))
-    store.write("tables/b", b"")
-    assert store.read("tables/a") == bytes(range(256)) == (tmp_path / "out/tables/a").read_bytes()
-    assert [name for name in store.names("tables") if not name.startswith(".")] == ["a", "b"]
 
 
 def test_sql_over_the_frames_of_many_runs(spark: Any, tmp_path: Path) -> None:
