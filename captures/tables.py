@@ -12,7 +12,6 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 import pyarrow
-import pyarrow.compute as pc
 
 from captures.gather import spread
 
@@ -159,7 +158,7 @@ def concatenated(parts: Sequence[Ints]) -> Ints:
 
 def ints(array: Array) -> Ints:
     """A column of whole numbers; 0 where there is none."""
-    filled = pc.fill_null(array, 0) if array.null_count else array
+    filled = array.fill_null(0) if array.null_count else array
     found: Ints = filled.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,8 +25,16 @@ class Run:
     manifest: Manifest | None  # None: somebody took it away, and the captures have to do
 
 
-def carry_out(scenario: Scenario, where: RunDir, options: EngineOptions, progress: Progress) -> Run:
-    """Carry out a scenario into a fresh run directory. EngineError if it could not be done to its end."""
+def carry_out(
+    scenario: Scenario,
+    where: RunDir,
+    options: EngineOptions,
+    progress: Progress,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Run:
+    """Carry out a scenario into a fresh run directory. EngineError if it could not be done to its end.
+
+    `meanwhile` is done here once the agent is at work."""
     scenario = take_along(scenario, where.path)
     where.scenario.write_text(dump(scenario))
     engine = engine_of(scenario.engine)
@@ -33,8 +42,9 @@ def carry_out(scenario: Scenario, where: RunDir, options: EngineOptions, progres
         identity=identity(scenario), engine=scenario.engine, kernel=engine.kernel, failed="the run was interrupted"
     )
     try:
-        with exchange(where) as files:
-            engine.carry_out(files, scenario.seed, options, progress)
+        with exchange(where) as files, engine.start(files, scenario.seed, options) as agent:
+            meanwhile()
+            agent.wait(progress)
             answer = files.take()
         manifest = replace(manifest, failed=answer.failed, findings=answer.findings)
         if answer.failed:

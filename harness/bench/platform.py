@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.bench.around import AroundTheGuest, around_the_guest
 from harness.bench.emulated import carry_out_below
 from harness.engines.kernel import private_kernel, site_packages
 from harness.scenario import loads
@@ -65,8 +66,9 @@ class PlatformResult:
         return text
 
 
-def bench_platform() -> Iterator[PlatformResult]:
+def bench_platform() -> Iterator[PlatformResult | AroundTheGuest]:
     """All figures; the naive ones only where its programs are installed."""
+    yield around_the_guest()
     missing = [name for name in ("tcpdump", "brctl") if shutil.which(name) is None]
     compared = not missing
     if missing:

@@ -40,25 +40,27 @@ def _positive(text: str) -> float:
 def call(arguments: argparse.Namespace) -> int:
     """The status says whether all is as expected."""
     from harness.engines.outcome import EngineOptions, MachineLacks
-    from harness.report import write_report
     from harness.runs import carry_out, fresh
     from harness.scenario import load
     from harness.scenario.find import find
-    from harness.summary import summary
     from harness.terminal import ProgressLine
-    from harness.verdict import document, judge_run
 
     scenario = load(find(arguments.scenario), settings=arguments.settings, seed=arguments.seed, engine=arguments.engine)
     where = fresh(scenario, arguments.out)
     line = ProgressLine(scenario.name)
     begin = time.monotonic()
+    options = EngineOptions(memory_mb=arguments.memory, stall_s=arguments.stall)
     try:
-        run = carry_out(scenario, where, EngineOptions(memory_mb=arguments.memory, stall_s=arguments.stall), line)
+        run = carry_out(scenario, where, options, line, _prepare)
     except MachineLacks:
         shutil.rmtree(where.path)  # nothing has been run: nothing is left
         raise
     finally:
         line.clear()
+    from harness.report import write_report
+    from harness.summary import summary
+    from harness.verdict import document, judge_run
+
     with line.during("judging"):
         result = judge_run(run)
     with line.during("drawing the report"):
@@ -71,3 +73,17 @@ def call(arguments: argparse.Namespace) -> int:
     print(f"\n{scenario.name}: seed {scenario.seed}, {time.monotonic() - begin:.1f} s, in {shown}")
     print(f"look closer: {os.environ.get('TUTTI_COMMAND', 'tutti')} show {shown}")
     return result.status
+
+
+def _prepare() -> None:
+    """What comes after the guest is imported while it works: afterwards a person waits."""
+    import numpy.ma  # noqa: F401  (this and the next pyarrow would import when it first needs them)
+    import pyarrow.compute  # noqa: F401
+
+    import harness.summary
+    import harness.verdict  # noqa: F401
+    from captures.evidence import facets
+    from harness.report.page import bokeh_scripts
+
+    facets()
+    bokeh_scripts()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Protocol
 
-from harness.engines.outcome import EngineOptions, Progress
+from harness.engines.outcome import EngineOptions
+from harness.engines.watch import Attended
 from harness.exchange import Exchange
 from harness.manifest import Kernel
 
@@ -16,10 +18,9 @@ class Engine(Protocol):
     def kernel(self) -> Kernel:
         """Which kernel it is; with the scenario, all that a run's bytes depend on."""
 
-    def carry_out(self, files: Exchange, seed: int, options: EngineOptions, progress: Progress) -> None:
-        """Return when the agent has carried out what `files` hands over, and has answered; EngineError if it did not.
-
-        The seed is that of the whole run."""
+    def start(self, files: Exchange, seed: int, options: EngineOptions) -> AbstractContextManager[Attended]:
+        """Have the agent begin what `files` hands over; the seed is that of the whole run. Who waits to the end finds
+        the agent's answer in `files`; who leaves before has ended the run."""
 
 
 def engine_of(name: str) -> Engine:

@@ -10,10 +10,11 @@ import ctypes
 import os
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from harness.engines.outcome import EngineOptions, MachineLacks, Progress
-from harness.engines.watch import attend
+from harness.engines.outcome import EngineOptions, MachineLacks
+from harness.engines.watch import Attended, started
 from harness.exchange import Exchange
 from harness.manifest import Kernel
 
@@ -71,7 +72,7 @@ class Live:
     def kernel(self) -> Kernel:
         return Kernel(os.uname().release)
 
-    def carry_out(self, files: Exchange, seed: int, options: EngineOptions, progress: Progress) -> None:
+    def start(self, files: Exchange, seed: int, options: EngineOptions) -> AbstractContextManager[Attended]:
         """In namespaces of its own. This kernel takes no seed."""
         reason = lacks()
         if reason:
@@ -85,7 +86,7 @@ class Live:
         }
         words = [sys.executable, "-P", "-m", "harness.engines.isolated", str(files.run.path)]
         words.append(str(files.directory / "state"))
-        attend(words, environment, files, files.agent_log, options.stall_s, progress)
+        return started(words, environment, files, files.agent_log, options.stall_s)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,13 @@ mount gives it the run directory, and the kernel itself refuses to make any othe
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from harness.engines.kernel import PrivateKernel, private_kernel, site_packages
-from harness.engines.outcome import EngineError, EngineOptions, Progress
-from harness.engines.watch import attend, own_cpu
+from harness.engines.outcome import EngineError, EngineOptions
+from harness.engines.watch import Attended, own_cpu, started
 from harness.exchange import Exchange
 from harness.manifest import Kernel
 from topologies.seeds import seed_for
@@ -30,21 +32,21 @@ class Virtual:
     def kernel(self) -> Kernel:
         return self._private.identity
 
-    def carry_out(self, files: Exchange, seed: int, options: EngineOptions, progress: Progress) -> None:
+    def start(self, files: Exchange, seed: int, options: EngineOptions) -> AbstractContextManager[Attended]:
         """Boot a guest for this run alone."""
-        boot(self._private, files, seed_for(seed, "guest"), options, progress)
+        return boot(self._private, files, seed_for(seed, "guest"), options)
 
 
+@contextmanager
 def boot(
     kernel: PrivateKernel,
     files: Exchange,
     seed: int,
     options: EngineOptions,
-    progress: Progress,
     virtual_time: bool = True,
     main: str = "harness.agent",
-) -> None:
-    """Boot a guest, let `main` carry out the run that `files` hands over, return when it has halted.
+) -> Iterator[Attended]:
+    """Boot a guest in which `main` carries out the run that `files` hands over, and which halts then.
 
     Without virtual time the guest is a plain Linux with netem, root and a clock of its own.
     """
@@ -92,5 +94,8 @@ def boot(
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(scratch), "TUTTI_WRITABLE": str(files.run.path)}
     if virtual_time:
         environment["TUTTI_SEED"] = str(seed)
-    with own_cpu() as cpus:
-        attend(command, environment, files, files.kernel_log, options.stall_s, progress, scratch, cpus)
+    with (
+        own_cpu() as cpus,
+        started(command, environment, files, files.kernel_log, options.stall_s, scratch, cpus) as guest,
+    ):
+        yield guest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import shutil
 import signal
 import socket
@@ -16,7 +17,7 @@ from pathlib import Path
 from harness.engines.outcome import EngineError, Progress, tail
 from harness.exchange import Exchange
 
-_POLL_S = 0.02
+_LOOK_MS = 200  # how often somebody is told how far the run is
 _FULL_BYTES = 64 * 1024  # with so little left, that is the reason, whatever else is said
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
@@ -46,18 +47,55 @@ def own_cpu(name: str = "tutti-cpu") -> Iterator[Collection[int]]:
     yield ()
 
 
-def attend(
+class Attended:
+    """The process in which the agent carries out a run, under way."""
+
+    def __init__(self, process: subprocess.Popen[bytes], files: Exchange, stall_s: float) -> None:
+        self._process = process
+        self._files = files
+        self._stall_s = stall_s
+
+    def wait(self, progress: Progress) -> None:
+        """Stay with it to its end, as long as its clock makes progress. EngineError if there is no answer then."""
+        seen, since = "", time.monotonic()
+        with _ending(self._process) as ended:
+            while not ended.poll(_LOOK_MS):
+                now = _progress(self._files)
+                if now != seen:
+                    seen, since = now, time.monotonic()
+                    progress(now)
+                elif time.monotonic() - since > self._stall_s:
+                    where = f"stood still at {seen or 'the start'} for {self._stall_s:g} s of wall time"
+                    raise EngineError(_with_logs(f"the run's clock {where}; given up.", self._files))
+        status = self._process.wait()
+        if not self._files.is_answered():
+            raise EngineError(_with_logs(f"the run died (exit status {status}) before it was over.", self._files))
+
+
+@contextlib.contextmanager
+def _ending(process: subprocess.Popen[bytes]) -> Iterator[select.poll]:
+    """What tells at once that a process has ended."""
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        yield poll
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def started(
     command: Sequence[str],
     environment: Mapping[str, str],
     files: Exchange,
     output: Path,
     stall_s: float,
-    progress: Progress,
     directory: Path | None = None,
     cpus: Collection[int] = (),
-) -> None:
-    """Start the process in which the agent carries out a run, on these CPUs if there are any named, and stay with it
-    to its end; its words go to `output`."""
+) -> Iterator[Attended]:
+    """The process in which the agent carries out a run, on these CPUs if there are any named; its words go to `output`.
+    It does not outlive this."""
 
     def prepare() -> None:
         die_with_parent()
@@ -76,30 +114,10 @@ def attend(
             preexec_fn=prepare,
         )
     try:
-        _watch(process, files, stall_s, progress)
+        yield Attended(process, files, stall_s)
     finally:
         process.kill()  # what still runs; nothing if it has ended
         process.wait()
-
-
-def _watch(process: subprocess.Popen[bytes], files: Exchange, stall_s: float, progress: Progress) -> None:
-    """Wait for the agent to finish, as long as its clock makes progress."""
-    seen, since = "", time.monotonic()
-    while True:
-        try:
-            process.wait(_POLL_S)
-            break
-        except subprocess.TimeoutExpired:
-            pass
-        now = _progress(files)
-        if now != seen:
-            seen, since = now, time.monotonic()
-            progress(now)
-        elif time.monotonic() - since > stall_s:
-            what = f"the run's clock stood still at {seen or 'the start'} for {stall_s:g} s of wall time; given up."
-            raise EngineError(_with_logs(what, files))
-    if not files.is_answered():
-        raise EngineError(_with_logs(f"the run died (exit status {process.returncode}) before it was over.", files))
 
 
 def _progress(files: Exchange) -> str:

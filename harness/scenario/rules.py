@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from harness.scenario.explore import Explore
 from harness.scenario.faults import Fault
 from harness.scenario.faults.course import Course
+from harness.scenario.known import is_metric, is_property, metrics, properties
 from harness.scenario.model import (
     AnyWorkload,
     Bursts,
@@ -145,21 +146,16 @@ def _workload(draft: Draft, scope: Scope) -> Iterator[Problem]:
 
 
 def _expectations(draft: Draft) -> Iterator[Problem]:
-    from harness.scenario.known import metrics, properties
-
     for number, expect in draft.expect:
         if expect.property is not None:
             if draft.spec is not None and expect.property in draft.spec.properties:
                 continue
-            known = properties()
-            if expect.property not in known:
-                reason = f"no property is called {expect.property!r}{did_you_mean(expect.property, known)}"
+            if not is_property(expect.property):
+                reason = f"no property is called {expect.property!r}{did_you_mean(expect.property, properties())}"
                 yield Problem(("expect", number, "property"), reason)
-        elif expect.metric is not None:
-            names = metrics()
-            if expect.metric not in names:
-                reason = f"no metric is called {expect.metric!r}{did_you_mean(expect.metric, names)}"
-                yield Problem(("expect", number, "metric"), reason)
+        elif expect.metric is not None and not is_metric(expect.metric):
+            reason = f"no metric is called {expect.metric!r}{did_you_mean(expect.metric, metrics())}"
+            yield Problem(("expect", number, "metric"), reason)
 
 
 def _explore(draft: Draft) -> Iterator[Problem]:

@@ -94,16 +94,12 @@ def _live(text: str, tmp_path: Path, hold_s: float = 0) -> Result:
     inside = Path("/run/tutti/run")
     words = ["run", str(inside / "live.toml"), "--engine", "live", "--out", str(inside / "run")]
     (out / "words.json").write_text(json.dumps({"words": words, "hold_s": hold_s}))
-    with exchange(RunDir(out)) as files:
-        boot(
-            private_kernel(),
-            files,
-            1,
-            EngineOptions(),
-            lambda now: None,
-            virtual_time=False,
-            main="tests.helpers.live_in_guest",
-        )
+    main = "tests.helpers.live_in_guest"
+    with (
+        exchange(RunDir(out)) as files,
+        boot(private_kernel(), files, 1, EngineOptions(), virtual_time=False, main=main) as guest,
+    ):
+        guest.wait(lambda now: None)
     said = json.loads((out / "said.json").read_text())
     log = (out / "logs/agent.txt").read_text()
     assert said["interfaces"] == ["lo"], "the live engine left something behind"

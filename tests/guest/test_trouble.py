@@ -102,8 +102,12 @@ def test_guest_killed_half_way(tmp_path: Path) -> None:
 def test_guest_that_hangs(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     said, main = r"stood still at the start for 2 s of wall time; given up", "tests.helpers.guest_hangs"
-    with exchange(RunDir(tmp_path)) as files, pytest.raises(EngineError, match=said):
-        boot(private_kernel(), files, 1, EngineOptions(stall_s=2), lambda now: None, main=main)
+    with (
+        exchange(RunDir(tmp_path)) as files,
+        boot(private_kernel(), files, 1, EngineOptions(stall_s=2), main=main) as guest,
+        pytest.raises(EngineError, match=said),
+    ):
+        guest.wait(lambda now: None)
     assert not (tmp_path / ".guest").exists()
 
 
@@ -134,8 +138,9 @@ def test_guest_cannot_write_outside_its_run_directory(tmp_path: Path) -> None:
     run = tmp_path / "run"
     (run / "logs").mkdir(parents=True)
     (run / "victim").write_text(str(victim))
-    with exchange(RunDir(run)) as files:
-        boot(private_kernel(), files, 1, EngineOptions(), lambda now: None, main="tests.helpers.guest_escape")
+    main = "tests.helpers.guest_escape"
+    with exchange(RunDir(run)) as files, boot(private_kernel(), files, 1, EngineOptions(), main=main) as guest:
+        guest.wait(lambda now: None)
     said = json.loads((run / "said.json").read_text())
     assert said[-1] == "inside: WRITTEN"
     assert all(one.endswith(": Read-only file system") for one in said[:-1]), said

@@ -1,0 +1,67 @@
+"""What `tutti run` takes on this side of the guest: starting, loading, judging, the report.
+
+The guest is at work between the last thing that is written before it is started (scenario.toml) and the first that is
+written after its end (manifest.json); the rest of the command's time is ours. It is told against what Python needs to
+import the two libraries under our columns, since both suffer alike on a busy machine; the best turn of each counts.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.closure import ROOT
+from harness.rundir import RunDir
+
+_TURNS = 5
+_LIBRARIES = "import numpy, pyarrow"
+
+
+@dataclass(frozen=True, slots=True)
+class AroundTheGuest:
+    """One command, from the shell's point of view."""
+
+    scenario: str
+    before_s: float  # until the guest is started
+    after_s: float  # since its end
+    guest_s: float
+    libraries_s: float
+
+    def __str__(self) -> str:
+        ours_s = self.before_s + self.after_s
+        return (
+            f"tutti run {self.scenario} around the guest: {ours_s:.2f} s ({self.before_s:.2f} s before it, "
+            f"{self.after_s:.2f} s after), {ours_s / self.guest_s:.2f} of the guest's own time, "
+            f"{ours_s / self.libraries_s:.2f} of `python -c '{_LIBRARIES}'`"
+        )
+
+
+def around_the_guest(scenario: str = "raw/quiet") -> AroundTheGuest:
+    """The best of some turns."""
+    turns = [_turn(scenario) for _ in range(_TURNS)]
+    before_s, after_s, guest_s, _ = min(turns, key=lambda turn: turn[0] + turn[1])
+    return AroundTheGuest(scenario, before_s, after_s, guest_s, min(turn[3] for turn in turns))
+
+
+def _turn(scenario: str) -> tuple[float, float, float, float]:
+    with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
+        where = RunDir(Path(directory) / "run")
+        begin = time.time()
+        _python("-P", "-m", "harness", "run", scenario, "--out", str(where.path))
+        end = time.time()
+        started, ended = (path.stat().st_mtime for path in (where.scenario, where.manifest))
+    begin_libraries = time.perf_counter()
+    _python("-c", _LIBRARIES)
+    return started - begin, end - ended, ended - started, time.perf_counter() - begin_libraries
+
+
+def _python(*words: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command: Sequence[str] = [sys.executable, *words]
+    subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=True)
