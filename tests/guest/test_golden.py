@@ -9,7 +9,7 @@ import pytest
 from harness import rundir
 from harness.engines.outcome import EngineOptions
 from harness.golden import GOLDEN, difference, known
-from harness.runs import carry_out
+from harness.runs import carry_out, open_run
 from harness.scenario import load
 from tests.helpers.guests import needs_kernel
 
@@ -26,7 +26,8 @@ def test_there_are_some_of_every_protocol() -> None:
 def test_a_run_repeats_its_golden_captures(name: str, tmp_path: Path) -> None:
     scenario = load(GOLDEN / name / "scenario.toml")
     where = rundir.create(scenario.name, scenario.seed, tmp_path / "run")
-    carry_out(scenario, where, EngineOptions(), lambda now: None)
+    run = carry_out(scenario, where, EngineOptions(), lambda now: None)
+    assert open_run(where.path) == run, "a run opened later is not the one that was carried out"
     changed = difference(GOLDEN / name, where.path)
     assert not changed, f"{changed}\n(if this is meant: ./tutti golden --renew {name})"
 

@@ -18,10 +18,11 @@ def of_a_worker() -> dict[str, set[str]]:
     return {name: imported(path) for name, path in closure(["harness.sweep.task"]).items()}
 
 
-def test_a_worker_imports_no_report_and_no_argument_parser() -> None:
+def test_a_worker_imports_no_report_no_argument_parser_and_no_library_that_only_they_need() -> None:
     found = of_a_worker()
     assert not [name for name in found if name.startswith(APART)]
-    assert not [name for name, others in found.items() if "argparse" in others]
+    apart = {"argparse", "bokeh", "matplotlib", "pandas", "pyspark", "scapy"}
+    assert not [(name, other) for name, others in found.items() for other in others if other.split(".")[0] in apart]
 
 
 def test_the_code_of_a_run_is_that_of_all_who_take_part() -> None:
