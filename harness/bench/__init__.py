@@ -1,6 +1,6 @@
 """What `tutti bench` can measure: the testbed and the protocols."""
 
-# name -> (module, function, what it measures); the function returns a dataclass, or several, that print themselves
+# name -> (module, function, what it measures); the function returns a Row or several
 BENCHES = {
     "platform": ("harness.bench.platform", "bench_platform", "whole runs against a naive testbed in the same kernel"),
     "decode": ("harness.bench.decode", "bench_decode", "the columnar decoder against Scapy, dpkt, tshark and C"),

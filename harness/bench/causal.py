@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from captures.evidence import Evidence
 from captures.metrics.registry import mean
-from harness.bench.emulated import Emulated, complaint, emulated
+from harness.bench.emulated import Emulated, emulated
+from harness.bench.row import Row, Violated
 from harness.judges.causality import causal_past, latest_before
 from harness.judges.facts import Facts
 from nodes.cmd.evaluation import matrix_bytes
@@ -63,49 +65,35 @@ _LOSSES = (0, 1, 10)
 
 
 @dataclass(frozen=True, slots=True)
-class Scheme:
+class Scheme(Row):
     """One way to keep the order, or none: tags and delays."""
 
-    name: str
-    messages: int
-    tag_bytes: float
-    tag_bytes_max: int
-    p50_ms: float
-    p99_ms: float
-    delivered_share: float
-    inversions: int  # deliveries before one that comes causally before
-    violated: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"{self.name:<18} {self.tag_bytes:7.1f} bytes of tag (at most {self.tag_bytes_max:5d}), delivered after "
-            f"{self.p50_ms:5.1f} / {self.p99_ms:5.1f} ms (half / 99 %), {self.delivered_share:7.2%} of "
-            f"{self.messages:,}, {self.inversions} out of order" + complaint(self.violated)
-        )
+    name: Annotated[str, "{:<18}"]
+    messages: Annotated[int, "{:,} messages"]
+    tag_bytes: Annotated[float, "{:.1f} bytes of tag"]
+    tag_bytes_max: Annotated[int, "at most {}"]
+    p50_ms: Annotated[float, "delivered after {:.1f} ms in the median"]
+    p99_ms: Annotated[float, "{:.1f} ms at 99 %"]
+    delivered_share: Annotated[float, "{:.2%} delivered"]
+    inversions: Annotated[int, "{} before one that comes causally before"]
+    violated: Violated
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
+class Within(Row):
     """Δ and a loss: what comes in time, and what is delivered."""
 
-    delta_ms: int
-    loss_percent: int
-    messages: int
-    in_time_share: float  # came within Δ, by the captures
-    delivered_share: float
-    p99_ms: float
-    inversions: int
-    violated: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"delta = {self.delta_ms:3d} ms, {self.loss_percent:2d} % loss: {self.in_time_share:6.2%} of "
-            f"{self.messages:,} come in time, {self.delivered_share:6.2%} are delivered, 99 % of these after "
-            f"{self.p99_ms:.1f} ms, {self.inversions} out of order" + complaint(self.violated)
-        )
+    delta_ms: Annotated[int, "Δ = {} ms"]
+    loss_percent: Annotated[int, "{} % loss"]
+    messages: Annotated[int, "{:,} messages"]
+    in_time_share: Annotated[float, "{:.2%} come within Δ"]
+    delivered_share: Annotated[float, "{:.2%} are delivered"]
+    p99_ms: Annotated[float, "99 % of these after {:.1f} ms"]
+    inversions: Annotated[int, "{} before one that comes causally before"]
+    violated: Violated
 
 
-def bench_causal(for_ms: int = 4000) -> Iterator[Scheme | Within]:
+def bench_causal(for_ms: int = 4000) -> Iterator[Row]:
     """Both tables; about two minutes."""
     for name, (protocol, options) in _SCHEMES.items():
         yield scheme(name, emulated(_text(protocol, options, 0, for_ms)))

@@ -17,10 +17,12 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from captures import samples
 from captures.dissectors.lua import write_lua
 from captures.walk import RECORD_HEADER
+from harness.bench.row import Row
 from nodes.wire import Proto, all_pdu_types, encode
 
 ROOT = Path(__file__).parents[2]
@@ -57,42 +59,32 @@ TARGETS = {"scapy": 200.0, "dpkt_codec": 10.0, "tshark": 20.0, "c": 0.25}
 
 
 @dataclass(frozen=True, slots=True)
-class DecodeResult:
-    """Frames per CPU second of every way of reading, and the memory of the decoder."""
+class Reading(Row):
+    """One way of reading the capture, of all fields if nothing else is said."""
 
-    frames: int
-    bytes: int
-    rates: dict[str, float]
-    missing: tuple[str, ...]  # programs that this machine does not have
-    memory_small_kb: int
-    memory_large_kb: int
-    large_bytes: int
+    way: str
+    meaning: Annotated[str, "{:<58}"]
+    frames_per_s: Annotated[float, "{:>12,.0f} frames/s"]
+    columns_over_it: Annotated[float, "columns / it = {:.2f}"]
+    promised: Annotated[float | None, "promised {:g}"] = None
 
-    def ratio(self, other: str, ours: str = "columns") -> float:
-        """How many times faster ours is."""
-        return self.rates[ours] / self.rates[other]
 
-    def __str__(self) -> str:
-        lines = [f"decoding {self.frames:,} frames of mixed PDUs, {self.bytes / self.frames:.0f} bytes each, one core:"]
-        for way, rate in sorted(self.rates.items(), key=lambda item: -item[1]):
-            ratio = f"{self.ratio(way):9.2f}" if way != "columns" else f"{1:9.2f}"
-            promised = f"  (promised: {TARGETS[way]:g})" if way in TARGETS else ""
-            lines.append(f"  {_MEANINGS[way]:<58} {rate:>12,.0f} frames/s   columns /{ratio}{promised}")
-        lines += [f"  {way} is missing on this machine" for way in self.missing]
-        if "c" in self.rates:
-            lines.append(
-                f"  the question that the C program answers, answered by numpy: {self.ratio('c', 'count'):.2f}"
-            )
-        lines.append(
-            f"  memory: {self.memory_small_kb / 1024:.0f} MB for {self.bytes / 1e9:.2f} GB, "
-            f"{self.memory_large_kb / 1024:.0f} MB for {self.large_bytes / 1e9:.2f} GB"
-        )
-        return "\n".join(lines)
+@dataclass(frozen=True, slots=True)
+class Decoded(Row):
+    """The capture, what was missing to compare with, and how the memory of `columns` grows with the file."""
+
+    frames: Annotated[int, "{:,} frames of mixed PDUs, one core"]
+    bytes: Annotated[int, "{:,} bytes"]
+    missing: Annotated[tuple[str, ...], "{} MISSING on this machine"]
+    count_over_c: Annotated[float | None, "the question that the C program answers, answered by numpy: {:.2f}"]
+    memory_small_kb: Annotated[int, "memory {:,} KB"]
+    large_bytes: Annotated[int, "of {:,} bytes"]
+    memory_large_kb: Annotated[int, "{:,} KB"]
 
 
 def bench_decode(
     frames: int = 1_000_000, *, rounds: int = 3, large_bytes: int = 5 << 30, seed: int = 1, where: Path | None = None
-) -> DecodeResult:
+) -> list[Row]:
     """Make the capture in a temporary directory (which needs large_bytes of room) and measure."""
     with tempfile.TemporaryDirectory(prefix="tutti-decode-", dir=where) as directory:
         place = Path(directory)
@@ -124,7 +116,15 @@ def bench_decode(
         size = capture.stat().st_size
         large = _enlarge(capture, large_bytes)
         large_memory = _numbers(_worker("columns", large, tiny))[2]
-        return DecodeResult(frames, size, rates, tuple(missing), memory, large_memory, large.stat().st_size)
+        readings = [
+            Reading(way, _MEANINGS[way], rate, rates["columns"] / rate, TARGETS.get(way))
+            for way, rate in sorted(rates.items(), key=lambda item: -item[1])
+        ]
+        over_c = rates["count"] / rates["c"] if "c" in rates else None
+        return [
+            *readings,
+            Decoded(frames, size, tuple(missing), over_c, memory, large.stat().st_size, large_memory),
+        ]
 
 
 def write_capture(path: Path, frames: int, seed: int, *, shuffled: bool = False) -> Path:

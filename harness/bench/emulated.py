@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,11 +44,6 @@ class Emulated:
     def violated(self) -> tuple[str, ...]:
         """The properties that do not hold, or of which the captures cannot tell."""
         return tuple(one.verdict.property for one in self.result.properties if one.verdict.outcome is not Outcome.PASS)
-
-
-def complaint(violated: Sequence[str]) -> str:
-    """The end of a row: what does not hold, if anything."""
-    return f"; VIOLATED {', '.join(violated)}" if violated else ""
 
 
 def carry_out_below(directory: Path, scenario: Scenario) -> Run:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Annotated, BinaryIO, TypeVar
 
 from captures import samples
 from captures.columns import read_frames
@@ -27,6 +27,7 @@ from captures.load import capture_files, load_evidence
 from captures.walk import RECORD_HEADER
 from harness.bench.decode import ROOT, _environment, _one_core
 from harness.bench.judges import orderly
+from harness.bench.row import Row
 from harness.judges import judge
 from nodes.protocols import protocol
 from nodes.wire import ETHERTYPE, encode
@@ -34,31 +35,32 @@ from nodes.wire.note import End, Note, NoteKind, Over
 from nodes.wire.to import ToData
 
 NODES = 5
-EVIDENCE, JUDGING, MEMORY_KB = 2.0, 2.0, 1.0  # promised: times decoding alone, times the same, kilobytes per frame
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceResult:
+class EvidenceResult(Row):
     """CPU time and memory for the captures of one run."""
 
-    frames: int
-    deliveries: int
-    decode_s: float
-    evidence_s: float  # decoding among it
-    judge_s: float
-    memory_kb: int
+    frames: Annotated[int, "evidence of {:,} frames"]
+    deliveries: Annotated[int, "{:,} deliveries of TO"]
+    decode_s: Annotated[float, "decoding alone {:.2f} s"]
+    evidence_s: Annotated[float, "evidence {:.2f} s: {row.making:.2f} x (promised: 2)"]  # decoding among it
+    judge_s: Annotated[float, "judging {:.2f} s: {row.judging:.2f} x (promised: 2)"]
+    memory_kb: Annotated[int, "memory {row.frame_kb:.2f} KB a frame (promised: 1)"]
 
-    def __str__(self) -> str:
-        making, judging = self.evidence_s / self.decode_s, self.judge_s / self.decode_s
-        return (
-            f"evidence of {self.frames:,} frames, {self.deliveries:,} deliveries of TO among {NODES} nodes:\n"
-            f"  decoding alone  {self.decode_s:7.2f} s\n"
-            f"  evidence        {self.evidence_s:7.2f} s, {making:.2f} x (promised: {EVIDENCE:g})\n"
-            f"  judging         {self.judge_s:7.2f} s, {judging:.2f} x (promised: {JUDGING:g})\n"
-            f"  memory          {self.memory_kb / self.frames:7.2f} KB a frame (promised: {MEMORY_KB:g})"
-        )
+    @property
+    def making(self) -> float:
+        return self.evidence_s / self.decode_s
+
+    @property
+    def judging(self) -> float:
+        return self.judge_s / self.decode_s
+
+    @property
+    def frame_kb(self) -> float:
+        return self.memory_kb / self.frames
 
 
 def bench_evidence(deliveries: int = 1_000_000, where: Path | None = None) -> EvidenceResult:

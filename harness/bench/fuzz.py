@@ -14,10 +14,12 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from captures import samples
 from captures.columns import read_frames
 from captures.pcap import Audit
+from harness.bench.row import Row
 from nodes.wire import HEADER, Pdu, WireError, all_pdu_types, check_of, decode_untrusted, encode
 from nodes.wire.table import CHECK
 
@@ -26,20 +28,13 @@ _EXTREMES = (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF)
 
 
 @dataclass(frozen=True, slots=True)
-class FuzzResult:
+class FuzzResult(Row):
     """What the inputs led to."""
 
-    inputs: int
-    accepted: int
-    files: int
-    findings: tuple[str, ...]
-
-    def __str__(self) -> str:
-        lines = [
-            f"{self.inputs:,} changed PDUs: {self.accepted:,} accepted, {self.inputs - self.accepted:,} refused; "
-            f"{self.files:,} captures, every tenth also damaged as a file: {len(self.findings)} findings"
-        ]
-        return "\n".join([*lines, *self.findings])
+    inputs: Annotated[int, "{:,} changed PDUs"]
+    accepted: Annotated[int, "{:,} accepted, all others refused"]
+    files: Annotated[int, "{:,} captures, every tenth also damaged as a file"]
+    findings: Annotated[tuple[str, ...], "FINDINGS: {}"]
 
 
 def bench_fuzz(

@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from harness.bench.emulated import Emulated, emulated
+from harness.bench.row import Row, Violated
 
 _NORM_MS = {0: (2.19, 4.3), 1: (2.18, 10.0), 5: (2.19, 22.0), 10: (4.30, 23.0), 20: (6.39, 45.0)}  # half, 99 %
 _CONFIRMATION = """
@@ -57,49 +59,38 @@ _COUNTED = ("him.DATA", "him.QUERY", "him.ANSWER", "him.REPORT")  # what the pap
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmation:
+class Confirmation(Row):
     """One loss: from sending until the sender is told, beside NORM."""
 
-    loss_percent: int
-    messages: int
-    success_share: float
-    p50_ms: float
-    p99_ms: float
-    norm_p50_ms: float
-    norm_p99_ms: float
-    violated: tuple[str, ...]
+    loss_percent: Annotated[int, "{} % loss"]
+    messages: Annotated[int, "{:,} messages"]
+    success_share: Annotated[float, "{:.1%} SUCCESS"]
+    p50_ms: Annotated[float, "confirmed after {:.2f} ms in the median"]
+    p99_ms: Annotated[float, "{:.2f} ms at 99 %"]
+    norm_p50_ms: Annotated[float, "NORM {:.2f} ms"]
+    norm_p99_ms: Annotated[float, "{:.1f} ms{row.verdict}"]
+    violated: Violated
 
-    def __str__(self) -> str:
-        good = not self.violated and self.p50_ms <= self.norm_p50_ms and self.p99_ms < self.norm_p99_ms
-        return (
-            f"confirmation at {self.loss_percent} % loss, {self.messages:,} messages: {self.p50_ms:.2f} / "
-            f"{self.p99_ms:.2f} ms (half / 99 %), NORM {self.norm_p50_ms:.2f} / {self.norm_p99_ms:.1f}; "
-            f"{self.success_share:.1%} SUCCESS"
-            + (f"; violated: {', '.join(self.violated)}" if self.violated else "" if good else "; NORM is faster")
-        )
+    @property
+    def verdict(self) -> str:
+        faster = self.p50_ms <= self.norm_p50_ms and self.p99_ms < self.norm_p99_ms
+        return "" if faster else ": NORM IS FASTER"
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """One group without loss, beside TCP."""
+class Cost(Row):
+    """One group behind four routers, without loss, beside TCP."""
 
-    nodes: int
-    packets: float  # per message, without the END
-    ends: float
-    received: float  # by the sender
-    round_trips: float  # until the last neighbour has answered, of the farthest pair
-    tcp_packets: float
-    tcp_round_trips: float
-
-    def __str__(self) -> str:
-        return (
-            f"n = {self.nodes} behind four routers: {self.packets:g} packets per message (2n+1 = {2 * self.nodes + 1}) "
-            f"and {self.ends:g} END, {self.received:g} received by the sender; complete after {self.round_trips:.3f} "
-            f"round trips (1.5); TCP {self.tcp_packets:g} packets, {self.tcp_round_trips:.3f} round trips"
-        )
+    nodes: Annotated[int, "n = {}"]
+    packets: Annotated[float, "{:g} packets per message (2n + 1)"]
+    ends: Annotated[float, "{:g} END"]
+    received: Annotated[float, "{:g} received by the sender"]
+    round_trips: Annotated[float, "complete after {:.3f} round trips of the farthest pair (1.5)"]
+    tcp_packets: Annotated[float, "TCP {:g} packets"]
+    tcp_round_trips: Annotated[float, "{:.3f} round trips"]
 
 
-def bench_him(messages: int = 1000, sizes: tuple[int, ...] = _SIZES) -> Iterator[Confirmation | Cost]:
+def bench_him(messages: int = 1000, sizes: tuple[int, ...] = _SIZES) -> Iterator[Row]:
     """All of it; about three minutes."""
     for loss_percent in _NORM_MS:
         yield confirmation(loss_percent, messages)

@@ -7,8 +7,10 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from captures.evidence import Event, Evidence, Notes
+from harness.bench.row import Row
 from harness.judges import judge
 from nodes.delta.options import DeltaOptions
 from nodes.wire.note import NoteKind
@@ -23,22 +25,18 @@ GROUPS = {
 
 
 @dataclass(frozen=True, slots=True)
-class JudgesResult:
+class JudgesResult(Row):
     """One group of properties on histories of growing size."""
 
-    group: str
-    deliveries: tuple[int, ...]
-    seconds: tuple[float, ...]
+    group: Annotated[str, "judging {}"]
+    deliveries: Annotated[tuple[int, ...], "deliveries {}"]
+    seconds: Annotated[tuple[float, ...], "seconds {}, growth with exponent {row.exponent:.2f}"]
 
     @property
     def exponent(self) -> float:
         """The growth from the smallest to the largest: 1 is linear; n log n is about 1.07 here."""
         size = self.deliveries[-1] / self.deliveries[0]
         return math.log(self.seconds[-1] / self.seconds[0]) / math.log(size)
-
-    def __str__(self) -> str:
-        shown = ", ".join(f"{count:,}: {took:.2f} s" for count, took in zip(self.deliveries, self.seconds, strict=True))
-        return f"judging {self.group}: {shown}; grows with exponent {self.exponent:.2f}"
 
 
 def orderly(deliveries: int, nodes: int = 10, share: float = 0.5) -> Evidence:

@@ -6,6 +6,7 @@ without the faster way to run programs. Both take turns; each figure is the best
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 import tempfile
@@ -13,9 +14,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from harness.bench.around import AroundTheGuest, around_the_guest
 from harness.bench.emulated import carry_out_below
+from harness.bench.row import Row
 from harness.engines.kernel import private_kernel, site_packages
 from harness.scenario import loads
 
@@ -43,27 +46,24 @@ payload = 100
 
 
 @dataclass(frozen=True, slots=True)
-class PlatformResult:
+class PlatformResult(Row):
     """One comparison, or one figure of ours alone."""
 
-    what: str
-    ours_s: float
-    naive_s: float | None = None
-    naive_fast_s: float | None = None  # the naive one with the faster way to run programs
-    promised: float | None = None  # ours / naive at most
-    frames: int = 0  # received by nodes
+    what: Annotated[str, "{}"]
+    ours_s: Annotated[float, "{:.2f} s"]
+    naive_s: Annotated[float | None, "naive {:.2f} s: {row.share:.3f}"] = None
+    naive_fast_s: Annotated[float | None, "naive with the faster way to run programs {:.2f} s"] = None
+    promised: Annotated[float | None, "promised at most {:.3f} of naive"] = None
+    frames: Annotated[int | None, "{:,} frames delivered, {row.per_s:,.0f} per wall second"] = None
 
-    def __str__(self) -> str:
-        text = f"{self.what}: {self.ours_s:.2f} s"
-        if self.frames:
-            text += f", {self.frames / self.ours_s:,.0f} frames delivered per wall second"
-        if self.naive_s is not None:
-            text += f"; naive {self.naive_s:.2f} s, ratio {self.ours_s / self.naive_s:.3f}"
-        if self.promised is not None:
-            text += f" (promised: at most {self.promised:.3f})"
-        if self.naive_fast_s is not None:
-            text += f"; naive in our fast mode {self.naive_fast_s:.2f} s, ratio {self.ours_s / self.naive_fast_s:.3f}"
-        return text
+    @property
+    def share(self) -> float:
+        """Of the naive one's time."""
+        return self.ours_s / (self.naive_s or math.nan)
+
+    @property
+    def per_s(self) -> float:
+        return (self.frames or 0) / self.ours_s
 
 
 def bench_platform() -> Iterator[PlatformResult | AroundTheGuest]:
@@ -81,7 +81,7 @@ def bench_platform() -> Iterator[PlatformResult | AroundTheGuest]:
 
 
 def _compare(what: str, nodes: int, count: int, promised: float, compared: bool) -> PlatformResult:
-    frames = nodes * nodes * count
+    frames = nodes * nodes * count or None
     if not compared:
         return PlatformResult(what, _best(lambda: _ours(nodes, count)), frames=frames)
     ours, naive, fast = [], [], []

@@ -8,16 +8,19 @@ there is something to find.
 from __future__ import annotations
 
 import random
+import statistics
 import tempfile
 import time
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from captures.recorded import Recorded
 from captures.samples import LITTLE_NS, cooked, ethernet, pcap
 from captures.unwrap import ETHERNET, LINUX_SLL2
 from harness.bench.browser import Browser
+from harness.bench.row import Row
 from harness.manifest import Findings, Kernel, Manifest, write_manifest
 from harness.report import write_report
 from harness.rundir import RunDir
@@ -223,32 +226,34 @@ def synthetic_run(directory: Path, events: int = 100_000, nodes: int = 5, seed: 
 
 
 @dataclass(frozen=True, slots=True)
-class PageTimes:
+class PageTimes(Row):
     """What a page took: by its own clock, and of the processor (its main thread), which no neighbour can disturb."""
 
-    events: int
-    paint_ms: float  # from the beginning of the navigation to the frame that shows the diagram
-    paint_cpu_ms: float
-    zoom_ms: tuple[float, ...]  # from a new range to the end of the frame that shows it
-    zoom_cpu_ms: float  # of one such frame, in the mean
+    events: Annotated[int, "{:,} events"]
+    paint_ms: Annotated[float, "first paint after {:.0f} ms"]  # from the beginning of the navigation
+    paint_cpu_ms: Annotated[float, "{:.0f} ms of processor"]
+    # From a new range to the end of the frame that shows it.
+    zoom_ms: Annotated[
+        tuple[float, ...], "a zoom frame takes {row.zoom_median_ms:.0f} ms, at most {row.zoom_most_ms:.0f}"
+    ]
+    zoom_cpu_ms: Annotated[float, "{:.0f} ms of processor in the mean"]
+
+    @property
+    def zoom_median_ms(self) -> float:
+        return statistics.median(self.zoom_ms)
+
+    @property
+    def zoom_most_ms(self) -> float:
+        return max(self.zoom_ms)
 
 
 @dataclass(frozen=True, slots=True)
-class ReportResult:
+class ReportResult(Row):
     """What was measured."""
 
-    made_s: float
-    megabytes: float
-    page: PageTimes
-
-    def __str__(self) -> str:
-        page, ordered = self.page, sorted(self.page.zoom_ms)
-        return (
-            f"report of {page.events:,} events: made in {self.made_s:.2f} s, {self.megabytes:.2f} MB; first paint "
-            f"after {page.paint_ms:.0f} ms ({page.paint_cpu_ms:.0f} ms of processor), a zoom frame takes "
-            f"{ordered[len(ordered) // 2]:.0f} ms in the median, {ordered[-1]:.0f} ms at most "
-            f"({page.zoom_cpu_ms:.0f} ms of processor)"
-        )
+    made_s: Annotated[float, "report made in {:.2f} s"]
+    megabytes: Annotated[float, "{:.2f} MB"]
+    page: Annotated[PageTimes, "{}"]
 
 
 ZOOM = """(async () => {

@@ -13,10 +13,12 @@ import statistics
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from captures.metrics import latencies_ms
 from captures.metrics.registry import quantile
-from harness.bench.emulated import Emulated, complaint, emulated
+from harness.bench.emulated import Emulated, emulated
+from harness.bench.row import Row, Violated
 from harness.world import World
 from nodes.machine import Setting, full_frame_bytes
 from nodes.st.machine import St
@@ -63,61 +65,38 @@ payload = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class Growth(Row):
     """One cluster size: speed, cost and latency without loss."""
 
-    nodes: int
-    memory_per_s: float  # PDUs confirmed by an entity, per second of wall time
-    emulated_per_s: float
-    bytes_per_delivered_byte: float
-    confirmation_slots: float  # median, in channel times of a DATA PDU
-
-    def __str__(self) -> str:
-        return (
-            f"n = {self.nodes}: {self.memory_per_s:,.0f} PDUs confirmed per wall second in memory, "
-            f"{self.emulated_per_s:,.0f} emulated; {self.bytes_per_delivered_byte:.2f} bytes on the channel per "
-            f"delivered byte; confirmed after {self.confirmation_slots:.1f} channel times "
-            f"({self.confirmation_slots / self.nodes:.2f} n)"
-        )
+    nodes: Annotated[int, "n = {}"]
+    memory_per_s: Annotated[float, "{:,.0f} PDUs confirmed by an entity per wall second in memory"]
+    emulated_per_s: Annotated[float, "{:,.0f} emulated"]
+    bytes_per_delivered_byte: Annotated[float, "{:.2f} bytes on the channel per delivered byte"]
+    confirmation_slots: Annotated[float, "confirmed after {:.1f} channel times of a DATA PDU in the median"]
 
 
 @dataclass(frozen=True, slots=True)
-class Exponents:
+class Exponents(Row):
     """The powers of n by which the growth above goes, fitted on logarithms."""
 
-    bytes_per_delivered_byte: float
-    confirmation_slots: float
-
-    def __str__(self) -> str:
-        return (
-            f"growth with n: bytes per delivered byte n^{self.bytes_per_delivered_byte:.2f}, "
-            f"confirmation n^{self.confirmation_slots:.2f}"
-        )
+    bytes_per_delivered_byte: Annotated[float, "growth with n: bytes per delivered byte n^{:.2f}"]
+    confirmation_slots: Annotated[float, "confirmation n^{:.2f}"]
 
 
 @dataclass(frozen=True, slots=True)
-class UnderLoss:
-    """One channel rate and loss: three members with 200 messages of 200 bytes a second each."""
+class UnderLoss(Row):
+    """Three members with 200 messages of 200 bytes a second each. At 10 % others take 5 and 30 ms, and keep half."""
 
-    rate: str
-    loss_percent: int
-    p50_ms: float  # from submission to confirmation at an entity
-    p99_ms: float
-    delivered_share: float
-    kept: float  # of the loss-free rate, with the channel saturated
-    violated: tuple[str, ...]
-
-    def __str__(self) -> str:
-        line = " (the line at 10%: 5 and 30 ms, half of the rate)" if self.loss_percent == 10 else ""
-        return (
-            f"{self.rate}, {self.loss_percent}% loss: submission to confirmation p50 {self.p50_ms:.2f} ms, p99 "
-            f"{self.p99_ms:.2f} ms; delivered {self.delivered_share:.4f}; {self.kept:.2f} of the loss-free rate kept"
-            + line
-            + complaint(self.violated)
-        )
+    rate: Annotated[str, "{}"]
+    loss_percent: Annotated[int, "{} % loss"]
+    p50_ms: Annotated[float, "confirmed {:.2f} ms after submission in the median"]
+    p99_ms: Annotated[float, "{:.2f} ms at 99 %"]
+    delivered_share: Annotated[float, "delivered {:.4f}"]
+    kept: Annotated[float, "{:.2f} of the loss-free rate kept on a saturated channel"]
+    violated: Violated
 
 
-def bench_st() -> Iterator[Growth | Exponents | UnderLoss]:
+def bench_st() -> Iterator[Row]:
     """Both tables."""
     growth = []
     for nodes in _SIZES:

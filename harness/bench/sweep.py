@@ -14,11 +14,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from captures.load import capture_files
 from captures.spark_source import pdus_by_type
 from harness.bench.emulated import carry_out_below
+from harness.bench.row import Row
 from harness.scenario import load
 from harness.scenario.find import find
 from harness.sweep import tables
@@ -30,48 +31,40 @@ FEW_RUNS = 50  # whose time is taken off
 
 
 @dataclass(frozen=True, slots=True)
-class RunsPerHour:
+class RunsPerHour(Row):
     """The same runs, one and two at a time."""
 
-    one_at_a_time: float
-    two_at_a_time: float
+    one_at_a_time: Annotated[float, "runs per hour: {:.0f} one at a time"]
+    two_at_a_time: Annotated[float, "{:.0f} two at a time: {row.gain:.2f} times (at least 1.8)"]
 
     @property
     def gain(self) -> float:
         return self.two_at_a_time / self.one_at_a_time
 
-    def __str__(self) -> str:
-        return (
-            f"runs per hour: {self.one_at_a_time:.0f} one at a time, {self.two_at_a_time:.0f} two at a time: "
-            f"{self.gain:.2f} times (at least 1.8)"
-        )
-
 
 @dataclass(frozen=True, slots=True)
-class Scheduler:
+class Scheduler(Row):
     """What an empty run costs: one at a time, and on Spark with as many in flight as a sweep has."""
 
-    processes_ms: float
-    spark_alone_ms: float
-    spark_ms: float
+    processes_ms: Annotated[float, "scheduler: {:.1f} ms an empty run here"]
+    spark_alone_ms: Annotated[float, "{:.1f} ms on Spark one at a time"]
+    spark_ms: Annotated[float, "{:.1f} ms on Spark as a sweep does it (below 50 ms)"]
 
-    def __str__(self) -> str:
-        return (
-            f"scheduler: {self.processes_ms:.1f} ms an empty run here, {self.spark_ms:.1f} ms on Spark as a sweep does "
-            f"it (below 50 ms), {self.spark_alone_ms:.1f} ms one at a time"
-        )
+
+def _from(crossover: float | None) -> str:
+    return "never faster here" if crossover is None else f"faster from {crossover:,.0f}"
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregation:
+class Aggregation(Row):
     """Frames per second: the decoder alone, one process, and Spark per core, marginally."""
 
-    runs: int
-    frames: int
-    decoder_per_s: float
-    spark_per_s_and_core: float
-    spark_start_s: float
-    workers_peak_mb: float
+    runs: Annotated[int, "aggregation of {} runs"]
+    frames: Annotated[int, "{:,} frames"]
+    decoder_per_s: Annotated[float, "decoder {:,.0f} per second"]
+    spark_per_s_and_core: Annotated[float, "Spark {:,.0f} per second and core: {row.share:.2f} (at least 0.5)"]
+    spark_start_s: Annotated[float, "start {:.1f} s, {row.crossover}"]
+    workers_peak_mb: Annotated[float, "a Python worker takes up to {:.0f} MB"]
 
     @property
     def share(self) -> float:
@@ -79,45 +72,30 @@ class Aggregation:
         return self.spark_per_s_and_core / self.decoder_per_s
 
     @property
-    def crossover_frames(self) -> float | None:
-        """From so many on Spark on this machine is faster than one process; None: never."""
+    def crossover(self) -> str:
+        """From so many frames on Spark on this machine is faster than one process."""
         spark = self.spark_per_s_and_core * cores()
-        return None if spark <= self.decoder_per_s else self.spark_start_s / (1 / self.decoder_per_s - 1 / spark)
-
-    def __str__(self) -> str:
-        crossover = self.crossover_frames
-        return (
-            f"aggregation of {self.frames:,} frames of {self.runs} runs: decoder {self.decoder_per_s / 1e6:.2f}, Spark "
-            f"{self.spark_per_s_and_core / 1e6:.2f} million per second and core: {self.share:.2f} (at least 0.5); "
-            f"start {self.spark_start_s:.1f} s; a Python worker takes up to {self.workers_peak_mb:.0f} MB; "
-            + ("never faster here" if crossover is None else f"faster from {crossover / 1e6:.0f} million frames")
-        )
+        slower = spark <= self.decoder_per_s
+        return _from(None if slower else self.spark_start_s / (1 / self.decoder_per_s - 1 / spark))
 
 
 @dataclass(frozen=True, slots=True)
-class Summaries:
+class Summaries(Row):
     """Rows of the table of values from which Spark summarises faster than one process, both marginally."""
 
-    rows: int
-    here_s: float
-    spark_s: float
-    start_s: float  # of Spark, its first job included
+    rows: Annotated[int, "summary of {:,} values"]
+    here_s: Annotated[float, "{:.2f} s here"]
+    spark_s: Annotated[float, "{:.2f} s on Spark"]
+    start_s: Annotated[float, "after {:.1f} s of start, {row.crossover}"]  # its first job included
 
     @property
-    def crossover_rows(self) -> float | None:
+    def crossover(self) -> str:
+        """From so many values on Spark on this machine is faster than one process."""
         gain = (self.here_s - self.spark_s) / self.rows
-        return None if gain <= 0 else self.start_s / gain
-
-    def __str__(self) -> str:
-        crossover = self.crossover_rows
-        return (
-            f"summary of {self.rows:,} values: {self.here_s:.2f} s here, {self.spark_s:.2f} s on Spark on {cores()} "
-            f"cores after {self.start_s:.1f} s of start: "
-            + ("never faster here" if crossover is None else f"faster from {crossover:,.0f} values")
-        )
+        return _from(None if gain <= 0 else self.start_s / gain)
 
 
-def bench_sweep(runs: int = 12, captures_of: int = 1000) -> list[Any]:
+def bench_sweep(runs: int = 12, captures_of: int = 1000) -> list[Row]:
     """All of it; Spark is started once."""
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
         base = Path(directory)

@@ -13,10 +13,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from captures.evidence import Event
 from captures.metrics.latency import submitted_ns
-from harness.bench.emulated import Emulated, complaint, emulated
+from harness.bench.emulated import Emulated, emulated
+from harness.bench.row import Row, Violated
 from nodes.machine import full_frame_bytes
 from nodes.st.options import Timing
 from nodes.to.options import ToOptions, ViewTiming
@@ -90,102 +92,66 @@ def stop_ms(n: int, silence: int) -> int:
     return -(-ViewTiming.of(options, Timing.of(options.transfer(), n, slot), n, slot).stop // _MS)
 
 
-def _ms(value: float) -> str:
-    return f"{value:.1f} ms" if math.isfinite(value) else "NOT before the next fault"
-
-
 @dataclass(frozen=True, slots=True)
-class Line:
+class Line(Row):
     """What the best peer needed (Corosync with token 300, three members, no loss, no traffic)."""
 
-    crash_ms: float = 690
-    graceful_ms: float = 70
-    rejoin_ms: float = 360
-
-    def __str__(self) -> str:
-        return (
-            f"the line to beat: crash to view {self.crash_ms:.0f} ms, graceful stop {self.graceful_ms:.0f} ms, rejoin "
-            f"{self.rejoin_ms:.0f} ms (three members, no loss, no traffic; at 30% loss no stable membership)"
-        )
+    crash_ms: Annotated[float, "the line to beat, without loss and traffic: crash to view {:.0f} ms"] = 690
+    graceful_ms: Annotated[float, "graceful stop {:.0f} ms"] = 70
+    rejoin_ms: Annotated[float, "rejoin {:.0f} ms (at 30 % loss no stable membership)"] = 360
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """One cluster size and loss: the longest at any entity, in ms."""
+class Changes(Row):
+    """One cluster size and loss: the longest at any entity, in ms; infinite if not before the next fault."""
 
-    n: int
-    loss_percent: int
-    silence: int
-    stop_ms: int  # T_stop
-    crash_to_view: float  # all live entities have the view without the dead one
-    crash_to_delivery: float  # all live entities have delivered a message that was submitted after the crash
-    restart_to_view: float  # all have the view with it again, itself included
-    healed_to_view: float  # the same after a link that was cut came back
-    left_to_view: float  # the live entities have the view without one that said farewell
-    false_exclusions: int
-    virtual_s: float
-    violated: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"n = {self.n}, {self.loss_percent}% loss, silence {self.silence}, T_stop {self.stop_ms} ms: crash to view "
-            f"{_ms(self.crash_to_view)}, to delivery {_ms(self.crash_to_delivery)}; rejoin after restart "
-            f"{_ms(self.restart_to_view)}, after heal {_ms(self.healed_to_view)}; farewell to view "
-            f"{_ms(self.left_to_view)}; "
-            f"{self.false_exclusions} false exclusions in {self.virtual_s:.1f} s" + complaint(self.violated)
-        )
+    n: Annotated[int, "n = {}"]
+    loss_percent: Annotated[int, "{} % loss"]
+    silence: Annotated[int, "silence {}"]
+    stop_ms: Annotated[int, "T_stop {} ms"]
+    crash_to_view: Annotated[float, "crash to view {:.1f} ms"]  # at all live entities, without the dead one
+    crash_to_delivery: Annotated[float, "to delivery of what was submitted since {:.1f} ms"]
+    restart_to_view: Annotated[float, "restart to view {:.1f} ms"]  # at all, the one that is back included
+    healed_to_view: Annotated[float, "link back to view {:.1f} ms"]
+    left_to_view: Annotated[float, "farewell to view {:.1f} ms"]
+    false_exclusions: Annotated[int, "{} false exclusions"]
+    virtual_s: Annotated[float, "in {:.1f} s"]
+    violated: Violated
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class Silence(Row):
     """How many are excluded though they live, by how many lost heartbeats mean a stop."""
 
-    n: int
-    loss_percent: int
-    virtual_s: float
-    excluded: dict[int, int]
-
-    def __str__(self) -> str:
-        shown = ", ".join(f"{silence}: {count}" for silence, count in self.excluded.items())
-        return f"false exclusions, n = {self.n}, {self.loss_percent}% loss, {self.virtual_s:.0f} s, by silence: {shown}"
+    n: Annotated[int, "false exclusions, n = {}"]
+    loss_percent: Annotated[int, "{} % loss"]
+    virtual_s: Annotated[float, "{:.0f} s"]
+    excluded: Annotated[dict[int, int], "by silence {}"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Row):
     """What a crash costs, without loss, while all together send 500 messages a second."""
 
-    n: int
-    stop_frames: int
-    repeated: float  # messages sent again, per message
-    outage_ms: float  # the longest time without a delivery at a live entity
-    stop_ms: int
-    violated: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"n = {self.n}: {self.stop_frames} STOP frames (2 x live is {2 * (self.n - 1)}), {self.repeated:g} "
-            f"repetitions per message; longest time without delivery {self.outage_ms:.1f} ms, T_stop {self.stop_ms} ms"
-            + complaint(self.violated)
-        )
+    n: Annotated[int, "n = {}"]
+    stop_frames: Annotated[int, "{} STOP frames (at best two for each that lives)"]
+    repeated: Annotated[float, "{:g} repetitions per message"]
+    outage_ms: Annotated[float, "longest time without a delivery at a live entity {:.1f} ms"]
+    stop_ms: Annotated[int, "T_stop {} ms"]
+    violated: Violated
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class Join(Row):
     """What a join delays on a busy channel: five entities, 2000 messages a second together, no loss."""
 
-    recovery: str
-    longest_ms: float  # that a member spends in the join
-    sent: int  # messages by members in it
-    violated: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"recovery {self.recovery}: members send {self.sent} messages in a join of {self.longest_ms:.2f} ms"
-            + complaint(self.violated)
-        )
+    recovery: Annotated[str, "recovery {}"]
+    longest_ms: Annotated[float, "a member is in a join for {:.2f} ms at most"]
+    sent: Annotated[int, "members send {} messages in it"]
+    violated: Violated
 
 
-def bench_to() -> Iterator[Line | Silence | Changes | Cost | Join]:
+def bench_to() -> Iterator[Row]:
     """All tables."""
     yield Line()
     for loss in _SILENCE:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import importlib
 import json
 import sys
@@ -26,6 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(arguments: argparse.Namespace) -> int:
     """Run the benchmarks that are named, or all that there are."""
     from harness.bench import BENCHES
+    from harness.bench.row import Row
 
     unknown = [name for name in arguments.what if name not in BENCHES]
     if unknown:
@@ -37,9 +37,9 @@ def call(arguments: argparse.Namespace) -> int:
         sys.stderr.write(f"{name}: {meaning} ...\n")
         found = getattr(importlib.import_module(module), function)()
         results[name] = []
-        rows: Iterable[Any] = [found] if dataclasses.is_dataclass(found) else found
+        rows: Iterable[Row] = [found] if isinstance(found, Row) else found
         for row in rows:
-            results[name].append(dataclasses.asdict(row))
+            results[name].append(row.document())
             if not arguments.json:
                 print(row, flush=True)
     if arguments.json:
