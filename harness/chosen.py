@@ -21,7 +21,7 @@ class Rule:
     port: str  # interface of the switch towards the node
     towards: int
     fault: PduFault
-    starts_ns: int  # true time
+    starts_ns: int | None  # true time; None: not yet known
     draws: random.Random
     note: FaultNote  # of each PDU that it takes
     seen: int = 0
@@ -29,8 +29,9 @@ class Rule:
     def takes(self, pdu: Pdu, now: int) -> bool:
         """Is this PDU to be taken? Of those that match: skip some, spare some by chance, then take `count`."""
         fault = self.fault
-        ended = fault.for_ns is not None and now >= self.starts_ns + fault.for_ns
-        if now < self.starts_ns or ended or not fault.pdu.matches(pdu):
+        if self.starts_ns is None or now < self.starts_ns or not fault.pdu.matches(pdu):
+            return False
+        if fault.for_ns is not None and now >= self.starts_ns + fault.for_ns:
             return False
         if fault.share < 1 and self.draws.random() >= fault.share:
             return False
@@ -49,7 +50,8 @@ def rules(plan: Plan, faults: Sequence[Fault], t0_ns: int, run_seed: int) -> lis
             draws = random.Random(seed_for(run_seed, "pdu fault", str(number), towards))
             about = " ".join((*fault.pdu.types, *(f"from n{src}" for src in fault.pdu.src), f"towards {towards}"))
             note = fault.begins((towards,), about)
-            found.append(Rule(port, int(towards[1:]), fault, t0_ns + fault.at_ns, draws, note))
+            starts_ns = None if fault.when is not None else t0_ns + fault.at_ns
+            found.append(Rule(port, int(towards[1:]), fault, starts_ns, draws, note))
     return found
 
 

@@ -35,6 +35,7 @@ def summary(result: Result) -> str:
         lines.append(
             f"{_sign(measured.outcome)} {measured.expect.metric}: {value}, expected {_limits(measured.expect)}"
         )
+    lines += [f"{painted('never', 'unsure')}    {sentence}" for sentence in result.never]
     for hole in result.evidence.holes:
         lines.append(f"hole     {hole}")
     _, all_in_all, colour = _SIGNS[result.outcome]

@@ -21,6 +21,7 @@ from harness.scenario.model import Expect
 from harness.status import PASS, UNKNOWN, VIOLATED
 from harness.typed import as_json
 from nodes.protocols import protocol
+from nodes.wire.note import NoteKind
 
 FORMAT = 1  # of verdict.json
 EXACT = frozenset({"PROMPT"})  # properties of virtual time, which no machine keeps in real time
@@ -69,6 +70,17 @@ class Result:
     @property
     def scenario(self) -> Scenario:
         return self.run.scenario
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """The faults that did not happen though the scenario has them, in words."""
+        notes = self.evidence.notes
+        numbers = [mark.values[0] for mark in notes.rows(notes.of_kind(NoteKind.MARK)) if mark.text == "never"]
+        return tuple(
+            f"fault {number} ({self.scenario.fault[number - 1].KIND}) never happened: "
+            "its moment did not come, or what it was to act on was not there"
+            for number in numbers
+        )
 
     @property
     def outcome(self) -> Outcome:
@@ -134,6 +146,7 @@ def document(result: Result) -> dict[str, Any]:
         "seed": result.scenario.seed,
         "evidence": {
             "holes": list(evidence.holes),
+            "never": list(result.never),
             "notes": len(evidence.notes),
             "frames": len(evidence.frames),
         },

@@ -12,9 +12,10 @@ Everything random comes from one seed; a failure is repeated with it.
 from __future__ import annotations
 
 import heapq
+import itertools
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from captures.evidence import Event, Evidence, Notes
@@ -47,6 +48,7 @@ class _Node:
     paused: list[Any] | None = None  # inputs that wait while the node is stopped (SIGSTOP)
     linked: bool = True
     armed: tuple[Machine, int] | None = None  # the wake-up that waits in the heap
+    unsaid: list[Any] = field(default_factory=list)  # what it was about to put out when it was stopped
 
 
 class World:
@@ -60,6 +62,8 @@ class World:
         self._order = 0
         self._nodes: dict[int, _Node] = {}
         self._events: list[Event] = []
+        # Told of what a node has just put out in one go (PDUs or NOTEs), before it does anything else.
+        self.watch: Callable[[int, Sequence[Any]], None] | None = None
         self._network: Callable[[int, Send], None] = lambda src, send: None
         self.reachable: Callable[[int, int], bool] = lambda src, dst: True  # partitions
 
@@ -163,7 +167,10 @@ class World:
 
     def resume(self, number: int) -> None:
         """It goes on as a process does: it drains its socket, a batch at a time, and after each does what is due."""
-        waiting, self._nodes[number].paused = self._nodes[number].paused or [], None
+        node = self._nodes[number]
+        waiting, node.paused = node.paused or [], None
+        unsaid, node.unsaid = node.unsaid, []
+        self._after(number, unsaid)
         due = [event for event in waiting if not isinstance(event, Received)]
         came = [event for event in waiting if isinstance(event, Received)]
         while True:
@@ -208,9 +215,9 @@ class World:
     def settled(self) -> bool:
         return all(node.machine.settled() for node in self._nodes.values() if node.machine is not None)
 
-    def mark(self, text: str) -> None:
+    def mark(self, text: str, values: tuple[int, ...] = ()) -> None:
         """A mark of the harness: "heal", "end quiet" (all was settled: judges of liveness may decide), "end limit"."""
-        self._harness(NoteKind.MARK, (), text)
+        self._harness(NoteKind.MARK, (), text, values)
 
     def fault(self, note: FaultNote, values: tuple[int, ...] = ()) -> None:
         """The harness notes that a fault begins or ends."""
@@ -230,10 +237,28 @@ class World:
             node.paused.append(event)
             return
         if isinstance(event, Submit):
-            self.note(number, Log(NoteKind.SUBMITTED, number, event.number, peers=event.to))
+            log = Log(NoteKind.SUBMITTED, number, event.number, peers=event.to)
+            self.note(number, log)
+            if self.watch is not None:
+                self.watch(number, [log])
+                if not self.runs(number) or self.paused(number):
+                    return  # the message goes with it
         self._after(number, node.machine.step(event, node.clock(self.now)))
 
     def _after(self, number: int, outputs: list[Any]) -> None:
+        node = self._nodes[number]
+        if self.watch is None:
+            self._put_out(number, outputs)
+        elif not self._put_out_watched(number, outputs):
+            return
+        machine = node.machine
+        if machine is not None and machine.deadline is not None:
+            deadline = machine.deadline
+            if node.armed != (machine, deadline):
+                node.armed = (machine, deadline)
+                self.at(self._true_time(node.clock, deadline), lambda: self._wake(number, machine, deadline))
+
+    def _put_out(self, number: int, outputs: Iterable[Any]) -> None:
         node = self._nodes[number]
         for output in outputs:
             if isinstance(output, Send):
@@ -242,12 +267,23 @@ class World:
                     self._network(number, output)
             else:
                 self.note(number, output)
+
+    def _put_out_watched(self, number: int, outputs: Sequence[Any]) -> bool:
+        """The same, while somebody watches. False: that has stopped the node in the middle."""
+        assert self.watch is not None
+        node, done = self._nodes[number], 0
         machine = node.machine
-        if machine is not None and machine.deadline is not None:
-            deadline = machine.deadline
-            if node.armed != (machine, deadline):
-                node.armed = (machine, deadline)
-                self.at(self._true_time(node.clock, deadline), lambda: self._wake(number, machine, deadline))
+        for _, together in itertools.groupby(outputs, lambda one: isinstance(one, Send)):
+            put = list(together)
+            done += len(put)
+            self._put_out(number, put)
+            self.watch(number, put)
+            if node.machine is not machine:
+                return False
+            if node.paused is not None:
+                node.unsaid = list(outputs[done:])
+                return False
+        return True
 
     def _wake(self, number: int, machine: Machine, deadline: int) -> None:
         node = self._nodes[number]

@@ -14,38 +14,51 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from harness.agent.frames import ETH_P_ALL, FRAME_MAX, PACKET_OUTGOING, pdu_of_frame
 from harness.agent.notes import HarnessNotes
 from harness.agent.processes import start_helper
 from harness.agent.traffic import MARK
 from harness.chosen import Rule, taking
+from harness.scenario.faults.chosen import PduFault
 from nodes.waiting import readable
-from nodes.wire import ETHERTYPE, UDP_PORT, Pdu, WireError, decode_untrusted
 
 _SO_MARK = 36
-_PACKET_OUTGOING = 4
-_ETH_P_ALL = 3
-_ETHERNET_HEADER = 14
-_UDP_OVER_IPV6 = _ETHERNET_HEADER + 40 + 8
-_IPV6 = 0x86DD
-_UDP = 17
-_FRAME_MAX = 65_535
+_NUMBER = struct.Struct("=H")
 
 
-def start_injector(devices: Mapping[str, str], found: Sequence[Rule]) -> int:
-    """Fork the injector's process."""
-    return start_helper("the injector of PDU faults", lambda ready: _Injector(devices, found).run(ready))
+class Injector:
+    """The injector's process, seen from outside. `prepare` is the first thing that it does."""
+
+    def __init__(self, devices: Mapping[str, str], rules: Sequence[Rule], prepare: Callable[[], None]) -> None:
+        self._rules = rules
+        begun, self._begin = os.pipe()
+
+        def work(ready: int) -> None:
+            prepare()
+            _Injector(devices, rules, begun).run(ready)
+
+        self.pid = start_helper("the injector of PDU faults", work)
+        os.close(begun)
+
+    def begin(self, fault: PduFault) -> None:
+        """Let the rules of a fault that waited for a moment count from now on."""
+        for number, rule in enumerate(self._rules):
+            if rule.fault is fault:
+                os.write(self._begin, _NUMBER.pack(number))
 
 
 class _Injector:
-    def __init__(self, devices: Mapping[str, str], found: Sequence[Rule]) -> None:
+    def __init__(self, devices: Mapping[str, str], found: Sequence[Rule], begun: int) -> None:
+        self._found = found
+        self._begun = begun  # brings the numbers of rules that begin
         self._rules = {port: [rule for rule in found if rule.port == port] for port in devices}
         self._listen: dict[int, tuple[socket.socket, str]] = {}
         self._out: dict[str, socket.socket] = {}
         for port, device in devices.items():
-            sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(_ETH_P_ALL))
-            sock.bind((device, _ETH_P_ALL))
+            sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(ETH_P_ALL))
+            sock.bind((device, ETH_P_ALL))
             self._listen[sock.fileno()] = (sock, port)
             out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
             out.setsockopt(socket.SOL_SOCKET, _SO_MARK, MARK)
@@ -63,17 +76,21 @@ class _Injector:
                 _, _, port, frame = heapq.heappop(self._held)
                 self._put(port, frame)
             wait_ns = self._held[0][0] - now if self._held else None
-            for descriptor in readable(list(self._listen), wait_ns):
+            for descriptor in readable([*self._listen, self._begun], wait_ns):
+                if descriptor == self._begun:
+                    (number,) = _NUMBER.unpack(os.read(self._begun, _NUMBER.size))
+                    self._found[number].starts_ns = time.time_ns()
+                    continue
                 sock, port = self._listen[descriptor]
                 self._drain(sock, port)
 
     def _drain(self, sock: socket.socket, port: str) -> None:
         while True:
             try:
-                frame, origin = sock.recvfrom(_FRAME_MAX)
+                frame, origin = sock.recvfrom(FRAME_MAX)
             except BlockingIOError:
                 return
-            if origin[2] == _PACKET_OUTGOING:
+            if origin[2] == PACKET_OUTGOING:
                 self._judge(frame, port)
 
     def _judge(self, frame: bytes, port: str) -> None:
@@ -84,11 +101,11 @@ class _Injector:
             self._put(port, frame)
             return
         self._notes.fault(rule.note, values=(rule.seen,))
-        for late_ns in rule.fault.copies_ns():
-            if late_ns == 0:
-                self._put(port, frame)
-            else:
+        for copy, late_ns in enumerate(rule.fault.copies_ns()):
+            if copy or late_ns:  # a second copy comes behind all that is there now
                 self._hold(now + late_ns, port, frame)
+            else:
+                self._put(port, frame)
 
     def _put(self, port: str, frame: bytes) -> None:
         with contextlib.suppress(OSError):  # a port that is down: the frame is lost there, as it would be without us
@@ -97,23 +114,3 @@ class _Injector:
     def _hold(self, until_ns: int, port: str, frame: bytes) -> None:
         self._order += 1
         heapq.heappush(self._held, (until_ns, self._order, port, frame))
-
-
-def pdu_of_frame(frame: bytes) -> Pdu | None:
-    """The PDU in an Ethernet frame, if there is one."""
-    (kind,) = struct.unpack_from("!H", frame, 12)
-    if kind == ETHERTYPE:
-        data = frame[_ETHERNET_HEADER:]
-    elif (
-        kind == _IPV6
-        and len(frame) >= _UDP_OVER_IPV6
-        and frame[_ETHERNET_HEADER + 6] == _UDP
-        and struct.unpack_from("!H", frame, _ETHERNET_HEADER + 42)[0] == UDP_PORT
-    ):
-        data = frame[_UDP_OVER_IPV6:]
-    else:
-        return None
-    try:
-        return decode_untrusted(data)
-    except WireError:
-        return None

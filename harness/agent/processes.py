@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
@@ -167,9 +167,12 @@ def end_helper(pid: int) -> bool:
     return os.WIFSIGNALED(status)
 
 
-def wait(processes: Iterable[Process], timeout_ns: int) -> None:
-    """Sleep; a node that ends by itself meanwhile is an error at once."""
+def wait(processes: Iterable[Process], timeout_ns: int, others: Sequence[int] = ()) -> list[int]:
+    """Sleep; which of some other descriptors can be read. A node that ends by itself meanwhile is an error at once."""
     by_descriptor = {process.control.fileno(): process for process in processes}
-    for descriptor in readable(list(by_descriptor), timeout_ns):
-        word, _ = receive(by_descriptor[descriptor])
-        raise NodeFailed(f"{by_descriptor[descriptor].node} said {word!r} unasked")
+    found = readable([*by_descriptor, *others], timeout_ns)
+    for descriptor in found:
+        if descriptor in by_descriptor:
+            word, _ = receive(by_descriptor[descriptor])
+            raise NodeFailed(f"{by_descriptor[descriptor].node} said {word!r} unasked")
+    return found

@@ -6,14 +6,17 @@ import os
 import platform
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from harness import chosen
-from harness.agent import forger, injector, processes
+from harness.agent import forger, processes
+from harness.agent.injector import Injector
 from harness.agent.notes import HarnessNotes
 from harness.agent.recorder import Point, Recorder
 from harness.agent.stage import RECEIVE_BUFFER_BYTES, Stage
 from harness.agent.traffic import Traffic
+from harness.agent.watcher import Watcher
 from harness.exchange import Answer, Exchange
 from harness.manifest import Findings
 from harness.scenario import Scenario, load
@@ -55,10 +58,10 @@ def carry_out(files: Exchange, state: Path) -> None:
     files.give(Answer(findings, failed))
 
 
-def _wake_on_time() -> None:
+def _wake_on_time(priority: int = 1) -> None:
     """Linux lets an ordinary process oversleep by 0.1 % of its time-out, which is 3 ms after 3 s; one of a real-time
     class wakes at the nanosecond. All processes of the run inherit it. Not on a machine that others use."""
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
 
 
 class _Run:
@@ -70,8 +73,11 @@ class _Run:
         self.findings = findings
         self.schedule = schedule(scenario)
         self.helpers: dict[str, int] = {}  # the injector's process, those of outsiders
+        self.injector: Injector | None = None
         self.state = state
         self._real_time = scenario.engine != "virtual"
+        # Whoever waits for a moment must see it before the nodes go on; the injector counts up to it.
+        self._urgent = not self._real_time and any(fault.when is not None for fault in scenario.fault)
         self._progress = os.open(files.progress, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
 
     def all(self) -> None:
@@ -90,7 +96,8 @@ class _Run:
             self.traffic.impair(impair.on, impair.impairment)
         recorder = Recorder(self._points(), _BLOCK_MS, _RING_BYTES)
         self.notes = HarnessNotes(incarnation=1)
-        self.stage = Stage(self.scenario, self.traffic, self.notes, self.t0, self._start)
+        self.stage = Stage(self.scenario, self.traffic, self.notes, self.injector, self.t0, self._start)
+        self.watcher = Watcher(self.network, self.stage.moments)
         self._probe()
         self.state.mkdir(exist_ok=True)
         for clock in self.scenario.clock:
@@ -101,12 +108,16 @@ class _Run:
         self._start_outsiders()
         if time.time_ns() >= self.t0:
             raise RunFailed("the nodes were not ready when the run was to begin (is the machine overloaded?)")
-        for fault in self.scenario.fault:
-            fault.enter(self.stage)
+        self.stage.happening.enter(self.scenario.fault, self.stage)
+        if self._urgent:
+            _wake_on_time(2)
         self._sleep_until(self.t0)
+        self.watcher.begin()
         self.notes.send(NoteKind.MARK, text="start")
         self.findings = replace(self.findings, t0_ns=self.t0, impairments=self.traffic.settings())
         quiet = self._until_quiet()
+        for number in self.stage.happening.never():
+            self.notes.send(NoteKind.MARK, text="never", values=(number,))
         self.notes.send(NoteKind.MARK, text="end", values=Over(int(quiet)))
         self.findings = replace(self.findings, quiet=quiet)
         for what, pid in self.helpers.items():
@@ -160,7 +171,8 @@ class _Run:
         rules = chosen.rules(self.plan, self.scenario.fault, self.t0, self.scenario.seed)
         if rules:
             devices = self.traffic.inject(sorted({rule.port for rule in rules}))
-            self.helpers["the injector of PDU faults"] = injector.start_injector(devices, rules)
+            self.injector = Injector(devices, rules, partial(_wake_on_time, 3) if self._urgent else lambda: None)
+            self.helpers["the injector of PDU faults"] = self.injector.pid
 
     def _start_outsiders(self) -> None:
         members = self.scenario.nodes
@@ -172,8 +184,12 @@ class _Run:
                 )
 
     def _start(self, node: str) -> processes.Process:
+        if self._urgent:
+            _wake_on_time()  # nodes are not
         process = processes.start(self.network.node(node), lambda: self._config(node))
         processes.expect(process, "ready")
+        if self._urgent:
+            _wake_on_time(2)
         return process
 
     def _config(self, node: str) -> NodeConfig:
@@ -212,10 +228,15 @@ class _Run:
     # waiting
 
     def _sleep_until(self, until_ns: int) -> None:
-        """Sleep, telling every virtual second how far the run is."""
+        """Sleep, telling every virtual second how far the run is; not on when a moment came that a fault waited for."""
         while (now := time.time_ns()) < until_ns:
             self._tell_progress(now)
-            processes.wait(self.stage.processes.values(), min(until_ns, now + _SECOND) - now)
+            came = self.stage.moments.came
+            wait_ns = min(until_ns, now + _SECOND) - now
+            for descriptor in processes.wait(self.stage.processes.values(), wait_ns, self.watcher.descriptors):
+                self.watcher.look(descriptor)
+            if self.stage.moments.came > came:
+                return
 
     def _tell_progress(self, now: int) -> None:
         os.pwrite(self._progress, f"{(now - self.t0) / _SECOND:12.1f} s".encode(), 0)
@@ -225,18 +246,38 @@ class _Run:
         limit = self.t0 + self.scenario.limit_ns
         last = max((one.at_ns for lines in self.schedule.values() for one in lines), default=0)
         self.stage.until(last)
-        while (coming := self.stage.next()) is not None:
-            at, action = coming
-            if at > limit:
-                self._sleep_until(limit)
+        while True:
+            if not self._timeline(limit):
                 return False
-            self._sleep_until(at)
-            action()
+            came = self.stage.moments.came
+            if not self.stage.moments or not self._settles(limit) or self.stage.moments.came == came:
+                break
+        self.stage.moments.give_up()
+        self.watcher.close()
+        if self.watcher.lost:
+            raise RunFailed(f"{self.watcher.lost} frames came too fast to be watched")
         for node in self.stage.processes:
             self.stage.resume(node)
         if self.scenario.fault:
             self.stage.mend()
             self.notes.send(NoteKind.MARK, text="heal")
+        return self._settles(limit)
+
+    def _timeline(self, limit: int) -> bool:
+        """Let everything happen whose time is known. False: the limit came first."""
+        while (at := self.stage.next_ns()) is not None:
+            came = self.stage.moments.came
+            self._sleep_until(min(at, limit))
+            if self.stage.moments.came > came:
+                continue
+            if at > limit:
+                return False
+            self.stage.take_next()
+        return True
+
+    def _settles(self, limit: int) -> bool:
+        """Wait until nothing moves any more, or a moment comes that a fault waits for. False: the limit came first."""
+        came = self.stage.moments.came
         settle = max(self.scenario.settle_ns, self.spec.silence_ns(self.scenario.options))
         if self.spec.beats(self.scenario.options):
             self._sleep_until(min(limit, time.time_ns() + settle))
@@ -248,6 +289,8 @@ class _Run:
             self._sleep_until(min(limit, time.time_ns() + settle // 4))
             if self._real_time and time.time_ns() >= since + settle:
                 processes.catch_up(self.stage.processes.values())  # who got no processor is not quiet
+            if self.stage.moments.came > came:
+                return True
             frames = self._frames()
             if frames != seen:
                 seen, since = frames, time.time_ns()

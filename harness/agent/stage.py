@@ -7,9 +7,13 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 from harness.agent import processes
+from harness.agent.injector import Injector
 from harness.agent.notes import HarnessNotes
 from harness.agent.traffic import Traffic
 from harness.scenario import Scenario
+from harness.scenario.faults.chosen import PduFault
+from harness.scenario.faults.happening import Happening
+from harness.scenario.faults.when import Moments, When
 from nodes.clock import Clock
 from nodes.wire.fault import FaultNote
 from topologies.impairments import Impairment
@@ -25,18 +29,21 @@ class Stage:
         scenario: Scenario,
         traffic: Traffic,
         notes: HarnessNotes,
+        injector: Injector | None,
         t0_ns: int,
         start: Callable[[str], processes.Process],
     ) -> None:
         self._scenario = scenario
         self._traffic = traffic
         self._notes = notes
+        self._injector = injector
         self._t0_ns = t0_ns
         self._start = start
         self._cut: set[str] = set()  # links that are down
         self._timeline: list[tuple[int, int, Callable[[], None]]] = []
         self._order = 0
-        self._begun_ns = 0  # when the fault that is happening began
+        self.happening = Happening(self._now_ns)
+        self.moments = Moments(scenario.nodes)
         self.processes: dict[str, processes.Process] = {}
         self.clocks = {node: Clock() for node in scenario.nodes}
         self.readers: dict[str, tuple[int, int | None]] = {}  # slow readers: delay, buffer
@@ -48,14 +55,24 @@ class Stage:
     # the timeline
 
     def at(self, time_ns: int, action: Callable[[], None]) -> None:
-        def happen() -> None:
-            self._begun_ns = time.time_ns() - self._t0_ns
-            action()
+        self._enter(time_ns, self.happening.of(action))
 
-        self._enter(time_ns, happen)
+    def when(self, when: When, delay_ns: int, action: Callable[[], None]) -> None:
+        happen = self.happening.of(action)
+
+        def come() -> None:
+            if delay_ns:
+                self._enter(self._now_ns() + delay_ns, happen)
+            else:
+                happen()
+
+        self.moments.wait_for(when, come)
+
+    def _now_ns(self) -> int:
+        return time.time_ns() - self._t0_ns
 
     def after(self, delay_ns: int, action: Callable[[], None]) -> None:
-        self._enter(self._begun_ns + delay_ns, action)
+        self._enter(self.happening.begun_ns + delay_ns, action)
 
     def until(self, time_ns: int) -> None:
         """The run goes on up to this time at least."""
@@ -65,17 +82,23 @@ class Stage:
         self._order += 1
         heapq.heappush(self._timeline, (self._t0_ns + time_ns, self._order, action))
 
-    def next(self) -> tuple[int, Callable[[], None]] | None:
-        """What comes next, with its true time; None: nothing more."""
-        if not self._timeline:
-            return None
-        at, _, action = heapq.heappop(self._timeline)
-        return at, action
+    def next_ns(self) -> int | None:
+        """The true time of what comes next; None: nothing more."""
+        return self._timeline[0][0] if self._timeline else None
+
+    def take_next(self) -> None:
+        """Let it happen."""
+        _, _, action = heapq.heappop(self._timeline)
+        action()
 
     def say(self, note: FaultNote) -> None:
+        self.happening.said()
         self._notes.fault(note)
 
     # processes
+
+    def runs(self, node: str) -> bool:
+        return node in self.processes
 
     def kill(self, node: str) -> None:
         processes.kill(self.processes.pop(node))
@@ -95,6 +118,11 @@ class Stage:
             processes.resume(self.processes[node])
 
     # the network
+
+    def choose(self, fault: PduFault) -> None:
+        assert self._injector is not None
+        self.happening.said()  # the injector says it of each PDU
+        self._injector.begin(fault)
 
     def sever(self, pairs: Collection[tuple[str, str]]) -> None:
         self._traffic.partition(pairs)

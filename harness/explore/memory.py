@@ -17,6 +17,7 @@ from harness.workload import schedule
 from harness.world import World
 from nodes.clock import Clock
 from nodes.protocols import protocol
+
 from topologies.plan import Plan
 
 EVENTS_MAX = 400_000
@@ -62,10 +63,12 @@ class Run:
         world.mark("start")
         for node, submissions in schedule(scenario).items():
             for one in submissions:
-                stage.at(one.at_ns, partial(world.submit, int(node[1:]), one.to, one.data, one.number))
-        for fault in scenario.fault:
-            fault.enter(stage)
+                stage.until(one.at_ns)
+                world.at(START_NS + one.at_ns, partial(world.submit, int(node[1:]), one.to, one.data, one.number))
+        stage.happening.enter(scenario.fault, stage)
         self.quiet = self._until_quiet()
+        for number in stage.happening.never():
+            world.mark("never", Never(number))
         world.mark("end quiet" if self.quiet else "end limit")
         return self
 
@@ -73,15 +76,26 @@ class Run:
         """Carry out the timeline; then wait until nothing moves any more. False: the limit came first."""
         world, scenario, stage = self.world, self.scenario, self.stage
         limit = START_NS + scenario.limit_ns
-        while world.now < stage.last_ns:  # faults with an end make it longer
-            self._run(min(limit, stage.last_ns))
-            if stage.last_ns > limit:
-                return False
+        while True:
+            while world.now < stage.last_ns:  # faults with an end make it longer
+                self._run(min(limit, stage.last_ns))
+                if stage.last_ns > limit:
+                    return False
+            came = stage.moments.came
+            if not stage.moments or not self._settles(limit) or stage.moments.came == came:
+                break
+        stage.moments.give_up()
+        world.watch = None
         for node in scenario.nodes:
             stage.resume(node)
         if scenario.fault:
             stage.mend()
             world.mark("heal")
+        return self._settles(limit)
+
+    def _settles(self, limit: int) -> bool:
+        """Wait until nothing moves any more. False: the limit came first."""
+        world, scenario = self.world, self.scenario
         settle = max(scenario.settle_ns, self.spec.silence_ns(scenario.options))
         if self.spec.beats(scenario.options):
             self._run(min(limit, world.now + settle))

@@ -8,12 +8,13 @@ reader asks for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.chosen import Rule, taking
 from harness.explore.netem import Netem
 from harness.explore.ways import CHANNEL, Step, way
+from harness.scenario.faults.chosen import PduFault
 from harness.world import World
 from nodes.machine import Send
 from nodes.wire import Pdu, decode_untrusted, encode
@@ -81,6 +82,13 @@ class Network:
         for place, impairment in before.items():
             self._put(place, impairment)
 
+    def choose(self, fault: PduFault) -> None:
+        """The rules of a fault that waited for a moment count from now on."""
+        for rules in self._rules.values():
+            for rule in rules:
+                if rule.fault is fault:
+                    rule.starts_ns = self._world.now
+
     def partition(self, severed: Iterable[tuple[str, str]]) -> None:
         """From now on nothing gets through from the first to the second of each pair; all else does."""
         self._severed = frozenset((int(a[1:]), int(b[1:])) for a, b in severed)
@@ -107,13 +115,13 @@ class Network:
         """What a node sends, from its interface on."""
         data = encode(send.pdu)
         frame = Frame(src, decode_untrusted(data), self._head_bytes + len(data))
-        if send.to is None or self.plan.channel is not None:
-            for step in self._way(src, None):
+        for receiver in self.copies(send):
+            for step in self._way(src, None if receiver is None else (receiver,)):
                 self._leave(step, frame)
-        else:
-            for receiver in send.to:
-                for step in self._way(src, (receiver,)):
-                    self._leave(step, frame)
+
+    def copies(self, send: Send) -> Sequence[int | None]:
+        """One for each frame that leaves the sender: for everybody, or to whom."""
+        return (None,) if send.to is None or self.plan.channel is not None else send.to
 
     def _way(self, src: int, to: tuple[int, ...] | None) -> list[Step]:
         steps = self._ways.get((src, to))

@@ -11,14 +11,17 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from harness.explore.network import Frame, Network
+from harness.scenario.faults.chosen import PduFault
+from harness.scenario.faults.happening import Happening
+from harness.scenario.faults.when import Moments, When
 from harness.scenario.model import Scenario
 from harness.setting import setting_of
 from harness.world import World
 from nodes.clock import Clock
-from nodes.machine import Log
+from nodes.machine import Log, Send
 from nodes.protocols import protocol
 from nodes.wire.fault import FaultNote
-from nodes.wire.note import NoteKind
+from nodes.wire.note import Note, NoteKind
 from topologies.impairments import Impairment
 from topologies.plan import Plan
 
@@ -46,7 +49,8 @@ class Stage:
         self._make = protocol(scenario.protocol).make
         self._cut: set[str] = set()  # links that are down
         self._starts = dict.fromkeys(scenario.nodes, 0)
-        self._begun_ns = 0  # when the fault that is happening began
+        self.happening = Happening(self._now_ns)
+        self.moments = Moments(scenario.nodes)
         self.last_ns = START_NS  # of the timeline: submissions, faults and their ends
         self.clocks = {node: Clock() for node in scenario.nodes}
         normal = (scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes or _BUFFER_BYTES)
@@ -61,24 +65,66 @@ class Stage:
     # the timeline
 
     def at(self, time_ns: int, action: Callable[[], None]) -> None:
-        def happen() -> None:
-            self._begun_ns = time_ns
-            action()
-
         self.until(time_ns)
-        self._world.at(START_NS + time_ns, happen)
+        self._world.at(START_NS + time_ns, self.happening.of(action))
+
+    def when(self, when: When, delay_ns: int, action: Callable[[], None]) -> None:
+        happen = self.happening.of(action)
+
+        def come() -> None:
+            if delay_ns:
+                self.until(self._now_ns() + delay_ns)
+                self._world.at(self._world.now + delay_ns, happen)
+            else:
+                happen()
+
+        self._world.watch = self._put_out
+        self.moments.wait_for(when, come)
+
+    def _now_ns(self) -> int:
+        return self._world.now - START_NS
 
     def after(self, delay_ns: int, action: Callable[[], None]) -> None:
-        self.until(self._begun_ns + delay_ns)
-        self._world.at(START_NS + self._begun_ns + delay_ns, action)
+        self.until(self.happening.begun_ns + delay_ns)
+        self._world.at(START_NS + self.happening.begun_ns + delay_ns, action)
 
     def until(self, time_ns: int) -> None:
         self.last_ns = max(self.last_ns, START_NS + time_ns)
 
     def say(self, note: FaultNote) -> None:
+        self.happening.said()
         self._world.fault(note)
 
+    # moments
+
+    def _put_out(self, number: int, outputs: Sequence[Send | Log]) -> None:
+        for output in outputs:
+            if isinstance(output, Log):
+                self.moments.see(f"n{number}", "out", self._noted(number, output))
+            else:
+                for _ in self._network.copies(output):
+                    self.moments.see(f"n{number}", "out", output.pdu)
+
+    def _noted(self, number: int, log: Log) -> Note:
+        return Note(
+            src=number,
+            kind=log.kind,
+            incarnation=self._starts[f"n{number}"],
+            number=0,
+            local_ns=self._world.local(number),
+            about=log.about,
+            seq=log.seq,
+            npeers=len(log.peers),
+            nvalues=len(log.values),
+            peers=log.peers,
+            values=log.values,
+            text=log.text.encode(),
+        )
+
     # processes
+
+    def runs(self, node: str) -> bool:
+        return self._world.runs(_number(node))
 
     def kill(self, node: str) -> None:
         self._close(node)
@@ -109,6 +155,10 @@ class Stage:
             self._world.resume(_number(node))
 
     # the network
+
+    def choose(self, fault: PduFault) -> None:
+        self.happening.said()
+        self._network.choose(fault)
 
     def sever(self, pairs: Collection[tuple[str, str]]) -> None:
         self._network.partition(pairs)
@@ -153,6 +203,8 @@ class Stage:
         reader.held_bytes = 0
 
     def _arrive(self, number: int, frame: Frame) -> None:
+        if self.moments:
+            self.moments.see(f"n{number}", "in", frame.pdu)
         reader = self._readers.get(number)
         if reader is None or not self._world.runs(number):
             return  # an outsider's host, or a dead node's

@@ -62,6 +62,9 @@ def section(result: Result) -> str:
     parts = ["<h2>Verdict</h2>", table(("property", "", "what was found", "what it asks"), rows)]
     if result.metrics:
         parts.append(_metrics(result.metrics))
+    if result.never:
+        sentences = "".join(f"<li>{escape(sentence)}</li>" for sentence in result.never)
+        parts.append(f"<h3>Faults that did not happen</h3><ul>{sentences}</ul>")
     if result.evidence.holes:
         holes = "".join(f"<li>{escape(hole)}</li>" for hole in result.evidence.holes)
         parts.append(f"<h3>Holes in the evidence</h3><ul>{holes}</ul>")

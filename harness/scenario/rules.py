@@ -67,6 +67,8 @@ def check(draft: Draft) -> Problems:
         problems += _workload(draft, scope)
         for number, fault in draft.fault:
             problems += fault.check(scope, ("fault", number))
+            if fault.when is not None:
+                problems += fault.when.check(scope, ("fault", number, "when"))
         problems += Course(scope.nodes).problems(draft.fault)
     problems += _explore(draft)
     problems += _times(draft)

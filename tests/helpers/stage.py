@@ -6,6 +6,8 @@ import heapq
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from harness.scenario.faults import Fault
+from harness.scenario.faults.chosen import PduFault
+from harness.scenario.faults.when import When
 from nodes.wire.fault import FaultNote
 from topologies.impairments import Impairment
 
@@ -20,6 +22,7 @@ class WrittenDown:
         self.lines: list[str] = []
         self.said: list[FaultNote] = []
         self._now = 0
+        self._gone: set[str] = set()
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
 
     def all(self, faults: Iterable[Fault]) -> list[str]:
@@ -37,6 +40,9 @@ class WrittenDown:
     def at(self, time_ns: int, action: Callable[[], None]) -> None:
         heapq.heappush(self._heap, (time_ns, len(self._heap), action))
 
+    def when(self, when: When, delay_ns: int, action: Callable[[], None]) -> None:
+        self._write(f"waits for {when.count}")
+
     def after(self, delay_ns: int, action: Callable[[], None]) -> None:
         self.at(self._now + delay_ns, action)
 
@@ -47,13 +53,19 @@ class WrittenDown:
         self.said.append(note)
         self._write(" ".join((f"'{note.text}'", *map(str, note.peers))))
 
+    def runs(self, node: str) -> bool:
+        return node not in self._gone
+
     def kill(self, node: str) -> None:
+        self._gone.add(node)
         self._write(f"kill {node}")
 
     def dismiss(self, node: str) -> None:
+        self._gone.add(node)
         self._write(f"dismiss {node}")
 
     def start(self, node: str) -> None:
+        self._gone.discard(node)
         self._write(f"start {node}")
 
     def pause(self, node: str) -> None:
@@ -61,6 +73,9 @@ class WrittenDown:
 
     def resume(self, node: str) -> None:
         self._write(f"resume {node}")
+
+    def choose(self, fault: PduFault) -> None:
+        self._write(f"choose {fault.KIND}")
 
     def sever(self, pairs: Collection[tuple[str, str]]) -> None:
         self._write(" ".join(("sever", *(f"{a}>{b}" for a, b in sorted(pairs)))))

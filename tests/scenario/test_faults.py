@@ -6,11 +6,16 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from harness.scenario import loads
+from harness.scenario import ScenarioError, dump, loads
+from harness.scenario.faults.when import Awaited, Way
+from nodes.wire import Pdu
 from nodes.wire.fault import FaultNote, read_fault
+from nodes.wire.note import Note, NoteKind
+from nodes.wire.raw import RawData
 from tests.helpers.stage import WrittenDown
 
 ROOT = Path(__file__).parents[2]
@@ -172,10 +177,73 @@ def test_a_new_kind_of_fault_is_one_file(tmp_path: Path) -> None:
     (tmp_path / "blink.toml").write_text(LAN + '[[fault]]\nkind = "blink"\nnode = "n2"\nfor = "5ms"\n')
     asked = subprocess.run([sys.executable, "-c", ASK], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert asked.stdout.splitlines() == [
-        "['[[fault]] blink at', '[[fault]] blink node', '[[fault]] blink for', '[[fault]] blink times']",
+        str([f"[[fault]] blink {key}" for key in ("at", "when", "node", "for", "times")]),
         str(["0 'blink' 2", "0 pause n2", "5 resume n2", "5 'blink ends' 2", "10 pause n2", "15 resume n2"]),
         "[('blink', (2,), 0, 1)]",
     ], asked.stderr
     (tmp_path / "harness/scenario/faults/blink.py").unlink()
     asked = subprocess.run([sys.executable, "-c", ASK], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert "no fault is called 'blink'" in asked.stderr
+
+
+# Moments.
+
+
+def test_what_waits_for_a_moment_is_no_part_of_the_order_in_time() -> None:
+    """A restart may come after a crash whose time nobody knows; what is known stays known."""
+    triggered = 'kind = "crash"\nnode = "n1"\nwhen = { pdu = { src = 1 } }\n---'
+    assert happens(f'{triggered}kind = "restart"\nnode = "n1"\nat = "1ms"') == ["0 waits for 1"]
+    assert happens(f'{triggered}kind = "crash"\nnode = "n2"\nat = "1ms"')[1:] == ["1 'crash' 2", "1 kill n2"]
+    with pytest.raises(ScenarioError, match="n2 runs"):
+        happens(f'{triggered}kind = "restart"\nnode = "n2"\nat = "1ms"')
+    cut = 'kind = "link"\nlink = "n1-s1"\nwhen = { pdu = {} }\n---'
+    assert happens(f'{cut}kind = "heal"\nat = "1ms"')[1:] == ["1 'heal'", "1 mend"]
+
+
+def test_a_forgery_knows_no_moment() -> None:
+    with pytest.raises(ScenarioError, match="an outsider forges at a time: it knows no when"):
+        happens('kind = "forge"\nfrom = "n4"\nraw = "00"\nwhen = { pdu = {} }')
+
+
+def note(kind: NoteKind, src: int, **fields: Any) -> Note:
+    numbers = dict.fromkeys(("incarnation", "number", "local_ns", "about", "seq", "npeers", "nvalues"), 0)
+    return Note(src=src, kind=kind, **{**numbers, "peers": (), "values": (), "text": b"", **fields})
+
+
+def data(src: int, seq: int) -> RawData:
+    return RawData(src=src, seq=seq, ndest=0, dest=(), payload=b"")
+
+
+@pytest.mark.parametrize(
+    ("when", "seen"),
+    [
+        (
+            "pdu = { src = 3 }, count = 2",
+            [("n3", "in", data(3, 1)), ("n3", "out", data(3, 2)), ("n3", "out", data(3, 3))],
+        ),
+        ("pdu = { seq = 7 }", [("n1", "out", data(1, 6)), ("n1", "in", data(2, 7)), ("n2", "out", data(2, 7))]),
+        (
+            'pdu = { src = 3 }, towards = "n1"',
+            [("n3", "out", data(3, 1)), ("n2", "in", data(3, 1)), ("n1", "in", data(3, 1))],
+        ),
+        (
+            'note = { kind = "VIEW", src = 2, text = "stop" }',
+            [
+                ("n2", "out", note(NoteKind.LEFT, 2, text=b"stop")),
+                ("n2", "out", note(NoteKind.VIEW, 2, text=b"join")),
+                ("n3", "out", note(NoteKind.VIEW, 3, text=b"stop")),
+                ("n2", "out", note(NoteKind.VIEW, 2, text=b"stop")),
+            ],
+        ),
+        (
+            "note = { about = 2 }, count = 3",
+            [(f"n{src}", "out", note(NoteKind.DELIVERED, src, about=2)) for src in (1, 2, 3)],
+        ),
+    ],
+)
+def test_a_moment_comes_with_the_last_of_these_and_only_once(when: str, seen: list[tuple[str, Way, Pdu]]) -> None:
+    scenario = loads(f'{LAN}[[fault]]\nkind = "crash"\nnode = "n1"\nwhen = {{ {when} }}')
+    (crash,) = scenario.fault
+    assert crash.when is not None and loads(dump(scenario)) == scenario
+    awaited = Awaited(crash.when, crash.when.places(scenario.nodes))
+    assert [awaited.has_come(*one) for one in (*seen, seen[-1])] == [False] * (len(seen) - 1) + [True, False]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import tomllib
 
+import pytest
+
 from harness.scenario import Scenario, loads
 from harness.scenario.document import parse
 from harness.scenario.faults.partition import Partition
@@ -113,6 +115,34 @@ def test_partitions() -> None:
     overlapping = Partition(groups=(("n1", "n2"), ("n2", "n3", "n4"))).severed(nodes)
     assert overlapping == {("n1", "n3"), ("n3", "n1"), ("n1", "n4"), ("n4", "n1")}
     assert Partition(from_=("n1", "n2"), to=("n2",)).severed(nodes) == {("n1", "n2")}
+
+
+@pytest.mark.parametrize(
+    ("partition", "heard"),
+    [
+        (Partition(shape="one", first="n3"), "1245 1245 3 1245 1245"),
+        (Partition(shape="one", way="in"), "1 12345 12345 12345 12345"),
+        (Partition(shape="one", way="out"), "12345 2345 2345 2345 2345"),
+        (Partition(shape="halves"), "123 123 123 45 45"),
+        (Partition(shape="halves", first="n4", way="out"), "12345 23 23 12345 12345"),
+        (Partition(shape="bridge"), "12345 123 123 145 145"),
+        (Partition(shape="majority_ring"), "125 123 234 345 145"),
+    ],
+    ids=str,
+)
+def test_shapes_of_partitions(partition: Partition, heard: str) -> None:
+    """Whom each of five nodes hears."""
+    nodes = tuple(f"n{number}" for number in range(1, 6))
+    severed = partition.severed(nodes)
+    assert " ".join("".join(a[1] for a in nodes if (a, b) not in severed) for b in nodes) == heard
+
+
+def test_in_a_ring_of_majorities_each_hears_one_and_no_two_the_same() -> None:
+    for count in range(4, 20):
+        nodes = tuple(f"n{number}" for number in range(1, count + 1))
+        severed = Partition(shape="majority_ring").severed(nodes)
+        heard = [frozenset(a for a in nodes if (a, b) not in severed) for b in nodes]
+        assert all(2 * len(one) > count for one in heard) and len(set(heard)) == count and severed
 
 
 def test_a_scenario_knows_its_network() -> None:

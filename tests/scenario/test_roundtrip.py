@@ -77,6 +77,17 @@ CHOSEN = st.fixed_dictionaries(
 )
 
 
+WHEN = st.one_of(
+    st.fixed_dictionaries({"pdu": PDU}, optional={"towards": ONE_OR_MORE, "count": st.integers(1, 9)}),
+    st.sampled_from(
+        [
+            {"note": {"kind": "VIEW", "src": [1, "n2"], "text": "stop"}},
+            {"note": {"about": 3, "peers": [1, 2]}, "count": 2},
+        ]
+    ),
+)
+
+
 def kind(name: str, table: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
     return table.map(lambda values: {"kind": name, **values})
 
@@ -88,6 +99,12 @@ SINGLE = st.one_of(
     kind("duplicate", CHOSEN),
     kind("partition", st.just({"at": "1s", "groups": [["n1"], ["n2", "n3"]], "for": "2s"})),
     kind("partition", st.fixed_dictionaries({"at": durations(), "from": ONE_OR_MORE, "to": ONE_OR_MORE})),
+    kind("partition", some(first=st.sampled_from(["n1", "n3"])).map(lambda keys: {"shape": "bridge", **keys})),
+    kind(
+        "partition", some(way=st.sampled_from(["in", "out"]), at=durations()).map(lambda keys: {"shape": "one", **keys})
+    ),
+    kind("crash", st.fixed_dictionaries({"node": ONE_OR_MORE, "when": WHEN}, optional={"at": durations()})),
+    kind("duplicate", st.fixed_dictionaries({"pdu": PDU, "when": WHEN})),
     kind("clock", st.fixed_dictionaries({"at": durations(), "node": ONE_OR_MORE, "offset": st.just("-3ms")})),
     kind("clock", st.fixed_dictionaries({"node": ONE_OR_MORE, "step": st.just("5us"), "drift": st.just("-7ppm")})),
     kind("impair", st.tuples(IMPAIRMENT, durations()).map(lambda both: {**both[0], "on": "receivers", "for": both[1]})),

@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar, TypeVar
 from harness.scenario.codecs import OneOrMore
 from harness.scenario.faults.course import Course
 from harness.scenario.faults.stage import Stage
+from harness.scenario.faults.when import When
 from harness.scenario.problems import Path, Problem
 from harness.scenario.scope import Scope
 from nodes.wire.fault import FaultNote
@@ -23,13 +24,14 @@ Time = Annotated[int, "duration"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What all faults have: `at` is the time from the start of the run."""
+    """What all faults have: `at` is the time from the start of the run, or from the moment that `when` describes."""
 
     KIND: ClassVar[str]
     LASTS: ClassVar[bool] = False  # it goes on until something ends it
     ENDS: ClassVar[tuple[str, ...]] = ()  # kinds of faults that end when it happens
 
     at_ns: Time = 0
+    when: When | None = None
 
     @property
     def length_ns(self) -> int | None:
@@ -56,7 +58,10 @@ class Fault:
 
     def enter(self, stage: Stage) -> None:
         """Before the run begins: say what is to happen when."""
-        stage.at(self.at_ns, lambda: self.happen(stage))
+        if self.when is None:
+            stage.at(self.at_ns, lambda: self.happen(stage))
+        else:
+            stage.when(self.when, self.at_ns, lambda: self.happen(stage))
 
     def happen(self, stage: Stage) -> None:
         """It begins now, and ends by itself if it is to."""
@@ -65,7 +70,7 @@ class Fault:
             stage.after(self.length_ns, lambda: self.end(stage))
 
     def begin(self, stage: Stage) -> None:
-        """Do it, and say so."""
+        """Do it, and say so; say nothing if nothing can be done."""
         raise NotImplementedError
 
     def end(self, stage: Stage) -> None:

@@ -38,7 +38,9 @@ class PduFault(Fault):
             yield from check_match(self.pdu, scope.protocol, len(scope.plan.hosts), (*path, "pdu"))
 
     def enter(self, stage: Stage) -> None:
-        """Nothing: it was told to the injector, which watches for its PDUs, and the run does not wait for them."""
+        """One with a time needs nothing: it was told to the injector, and the run does not wait for its PDUs."""
+        if self.when is not None:
+            stage.when(self.when, self.at_ns, lambda: stage.choose(self))
 
     def copies_ns(self) -> tuple[int, ...]:
         """What becomes of a PDU that is taken: how late each of its copies goes on."""

@@ -16,7 +16,8 @@ class Course:
     """The state of every node and link along the timeline. What is there until a known time is gone by itself then."""
 
     def __init__(self, nodes: Sequence[str]) -> None:
-        self.nodes = nodes
+        self.nodes = nodes  # those whose state is known
+        self.network_known = True  # which links are down, and whether there is a partition
         self.gone: dict[str, str] = {}  # node -> since when, and why
         self.paused: dict[str, int | None] = {}  # node -> until when
         self.down: dict[str, int | None] = {}  # link -> until when
@@ -24,10 +25,21 @@ class Course:
 
     def problems(self, faults: Sequence[tuple[int, Fault]]) -> Iterator[Problem]:
         """What of these faults, with their numbers in the file, cannot happen because of what happened before."""
-        for number, fault in sorted(faults, key=lambda one: one[1].at_ns):  # stable: file order at equal times
+        self._leave_open([fault for _, fault in faults if fault.when is not None])
+        timed = [one for one in faults if one[1].when is None]
+        for number, fault in sorted(timed, key=lambda one: one[1].at_ns):  # stable: file order at equal times
             self._pass_to(fault.at_ns)
             for key, reason in fault.follow(self):
                 yield Problem(("fault", number, key), f"at {moment(fault.at_ns)} {reason}")
+
+    def _leave_open(self, faults: Sequence[Fault]) -> None:
+        """Of what these faults act on nobody can say when: nothing is known of its state."""
+        for fault in faults:
+            about = getattr(fault, "node", None)
+            if about is None:
+                self.network_known = False
+            else:
+                self.nodes = [node for node in self.nodes if node not in about]
 
     def _pass_to(self, now: int) -> None:
         self.paused = {node: end for node, end in self.paused.items() if end is None or end > now}

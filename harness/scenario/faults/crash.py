@@ -28,5 +28,6 @@ class Crash(OfNodes):
 
     def begin(self, stage: Stage) -> None:
         for node in self.node:
-            stage.say(self.begins((node,)))
-            stage.kill(node)
+            if stage.runs(node):
+                stage.say(self.begins((node,)))
+                stage.kill(node)

@@ -40,6 +40,8 @@ class Forge(Fault):
             raise ValueError("size is 0 to 65000 bytes")
         if self.count < 1:
             raise ValueError("count is at least 1")
+        if self.when is not None:
+            raise ValueError("an outsider forges at a time: it knows no when")
 
     @property
     def last_ns(self) -> int:

@@ -29,5 +29,6 @@ class Leave(OfNodes):
 
     def begin(self, stage: Stage) -> None:
         for node in self.node:
-            stage.say(self.begins((node,)))
-            stage.dismiss(node)
+            if stage.runs(node):
+                stage.say(self.begins((node,)))
+                stage.dismiss(node)

@@ -36,7 +36,7 @@ class LinkState(Fault):
 
     def follow(self, course: Course) -> Iterator[tuple[str, str]]:
         for link in self.link:
-            if (self.state == "down") == (link in course.down):
+            if (self.state == "down") == (link in course.down) and course.network_known:
                 yield "link", f"{link} is {self.state} already"
             if self.state == "down":
                 course.down[link] = self.until_ns

@@ -26,5 +26,6 @@ class Restart(OfNodes):
 
     def begin(self, stage: Stage) -> None:
         for node in self.node:
-            stage.say(self.begins((node,)))
-            stage.start(node)
+            if not stage.runs(node):
+                stage.say(self.begins((node,)))
+                stage.start(node)

@@ -6,14 +6,18 @@ The agent's is the emulated network with its processes (`harness/agent/stage.py`
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from harness.scenario.faults.when import When
 from nodes.wire.fault import FaultNote
 from topologies.impairments import Impairment
 
+if TYPE_CHECKING:
+    from harness.scenario.faults.chosen import PduFault
+
 
 class Stage(Protocol):
-    """The controls. What is asked for a node that does not run (crashed by another fault) does nothing."""
+    """The controls. What is asked of a node that does not run does nothing, but to start it."""
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -24,8 +28,11 @@ class Stage(Protocol):
     def at(self, time_ns: int, action: Callable[[], None]) -> None:
         """Do something at this time from the start of the run; at equal times in the order of asking."""
 
+    def when(self, when: When, delay_ns: int, action: Callable[[], None]) -> None:
+        """Do something so long after this moment (0: at once, before anybody does anything else), if it comes."""
+
     def after(self, delay_ns: int, action: Callable[[], None]) -> None:
-        """Do something so long after the beginning of the fault that is happening."""
+        """Do something so long after the fault that is happening began."""
 
     def until(self, time_ns: int) -> None:
         """The run goes on up to this time at least."""
@@ -34,6 +41,9 @@ class Stage(Protocol):
         """Send a FAULT NOTE."""
 
     # processes
+
+    def runs(self, node: str) -> bool:
+        """It has neither crashed nor left; it may be paused."""
 
     def kill(self, node: str) -> None:
         """It gets no chance to do anything."""
@@ -51,6 +61,9 @@ class Stage(Protocol):
         """It goes on."""
 
     # the network
+
+    def choose(self, fault: PduFault) -> None:
+        """Begin to look for chosen PDUs that had to wait for a moment."""
 
     def sever(self, pairs: Collection[tuple[str, str]]) -> None:
         """From now on nothing gets through from the first to the second of these pairs; between all others it does."""
