@@ -21,7 +21,7 @@ from harness.scenario.model import Expect
 from harness.status import PASS, UNKNOWN, VIOLATED
 from harness.typed import as_json
 from nodes.protocols import protocol
-from nodes.wire.note import NoteKind
+from nodes.wire.note import Never, NoteKind, said
 
 FORMAT = 1  # of verdict.json
 EXACT = frozenset({"PROMPT"})  # properties of virtual time, which no machine keeps in real time
@@ -75,11 +75,12 @@ class Result:
     def never(self) -> tuple[str, ...]:
         """The faults that did not happen though the scenario has them, in words."""
         notes = self.evidence.notes
-        numbers = [mark.values[0] for mark in notes.rows(notes.of_kind(NoteKind.MARK)) if mark.text == "never"]
+        marks = (mark for mark in notes.rows(notes.of_kind(NoteKind.MARK)) if mark.text == "never")
         return tuple(
-            f"fault {number} ({self.scenario.fault[number - 1].KIND}) never happened: "
+            f"fault {never.fault} ({self.scenario.fault[never.fault - 1].KIND}) never happened: "
             "its moment did not come, or what it was to act on was not there"
-            for number in numbers
+            for mark in marks
+            if (never := said(Never, mark.values)) is not None
         )
 
     @property

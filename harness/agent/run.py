@@ -27,7 +27,7 @@ from nodes.clock import Clock
 from nodes.links import Attachment, Loopback
 from nodes.protocols import protocol
 from nodes.shell import NodeConfig, Submission, next_incarnation
-from nodes.wire.note import NoteKind, Over
+from nodes.wire.note import Never, NoteKind, Over
 from topologies.mininet_network import CHANNEL, Network, interface_counters
 from topologies.plan import Plan
 
@@ -117,7 +117,7 @@ class _Run:
         self.findings = replace(self.findings, t0_ns=self.t0, impairments=self.traffic.settings())
         quiet = self._until_quiet()
         for number in self.stage.happening.never():
-            self.notes.send(NoteKind.MARK, text="never", values=(number,))
+            self.notes.send(NoteKind.MARK, text="never", values=Never(number))
         self.notes.send(NoteKind.MARK, text="end", values=Over(int(quiet)))
         self.findings = replace(self.findings, quiet=quiet)
         for what, pid in self.helpers.items():

@@ -17,6 +17,7 @@ from harness.workload import schedule
 from harness.world import World
 from nodes.clock import Clock
 from nodes.protocols import protocol
+from nodes.wire.note import Never
 
 from topologies.plan import Plan
 

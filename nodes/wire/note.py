@@ -30,7 +30,7 @@ class NoteKind(IntEnum):
     REFUSED = 11  # a submission or a PDU was refused              text: why; of a submission values: Refused
     STATE = 12  # machine state for the report                     text: names, values: numbers
     FAULT = 13  # harness: a fault begins or ends                  peers: nodes; text: kind and arguments
-    MARK = 14  # harness: probe, start, heal, end                  text: which; of the end values: Over
+    MARK = 14  # harness: probe, start, heal, never, end           text: which; values: Never, Over
     END = 15  # the node stops as asked                            values: End
     RESULT = 16  # what the sender was told (HIM: SUCCESS/FAIL)     peers: suspects; text: outcome
     LEFT = 17  # the node left the group by itself                 text: why
@@ -70,6 +70,12 @@ class Over(NamedTuple):
     """MARK end."""
 
     quiet: int  # 1: all was settled; 0: the time was over
+
+
+class Never(NamedTuple):
+    """MARK never: a fault of the scenario did not happen."""
+
+    fault: int  # its number, from 1
 
 
 class End(NamedTuple):
