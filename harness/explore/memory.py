@@ -18,7 +18,6 @@ from harness.world import World
 from nodes.clock import Clock
 from nodes.protocols import protocol
 from nodes.wire.note import Never
-
 from topologies.plan import Plan
 
 EVENTS_MAX = 400_000
