@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,10 +18,9 @@ import pytest
 from harness.cli import COMMANDS, PASS_ON, parser
 from harness.scenario import load
 from tests.helpers.guests import ROOT, child_environment, needs_kernel
+from tests.helpers.pages import BLOCK, blocks, copy, write
 
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/own-node.md")
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-LEFT_OUT = shutil.ignore_patterns(".git", "runs", "build", ".*_cache", ".hypothesis", ".vagrant", "__pycache__")
 
 # Not run, and why not.
 PARSED = {
@@ -85,9 +83,12 @@ def terminal(block: str) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("page", PAGES)
 def test_a_reader_who_does_as_told_gets_what_is_said(page: str, tmp_path: Path) -> None:
     where = tmp_path / "tutti"
-    shutil.copytree(ROOT, where, ignore=LEFT_OUT)
+    copy(where)
     printed: dict[str, str] = {}
-    for language, block in BLOCK.findall((ROOT / page).read_text()):
+    for one in blocks(page):
+        language, block = one.language, one.text
+        if write(one, where):
+            continue
         if language == "sh":
             for command in commands(block):
                 if any(re.fullmatch(pattern, command) for pattern in PARSED):

@@ -1,11 +1,7 @@
-"""Faults: what each kind does to the stage and which words it says, how these are read back, and how to add a kind."""
+"""Faults: what each kind does to the stage and which words it says, and how these are read back."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +14,6 @@ from nodes.wire.note import Note, NoteKind
 from nodes.wire.raw import RawData
 from tests.helpers.stage import WrittenDown
 
-ROOT = Path(__file__).parents[2]
 LAN = """
 name = "a"
 protocol = "raw"
@@ -121,69 +116,6 @@ def test_whom_a_fault_concerns() -> None:
     assert (read_fault("leave", (2,)).stopped, read_fault("leave", (2,)).killed) == ((2,), ())
     assert read_fault("heal").nodes == read_fault("heal").stopped == ()
     assert read_fault("drop towards n2", (2,)).of_one_pdu and not read_fault("forge from n4 raw", (4,)).of_one_pdu
-
-
-BLINK = '''
-from dataclasses import dataclass
-from typing import ClassVar
-
-from harness.scenario.faults.base import OfNodes, Time, fault
-from harness.scenario.faults.stage import Stage
-
-
-@fault
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blink(OfNodes):
-    """The process of each node stops again and again."""
-
-    KIND: ClassVar[str] = "blink"
-    LASTS: ClassVar[bool] = True
-    for_ns: Time
-    times: int = 2
-
-    def begin(self, stage: Stage) -> None:
-        stage.say(self.begins(self.node))
-        for node in self.node:
-            for turn in range(self.times):
-                stage.after(2 * turn * self.for_ns, lambda node=node: stage.pause(node))
-                stage.after((2 * turn + 1) * self.for_ns, lambda node=node: stage.resume(node))
-
-    def end(self, stage: Stage) -> None:
-        stage.say(self.ends(self.node))
-'''
-ASK = """
-from captures.evidence import Event
-from harness.scenario.keys import keys
-from harness.report.faults import bands
-from harness.scenario import dump, loads
-from nodes.wire.note import NoteKind
-from tests.helpers.stage import WrittenDown
-
-scenario = loads(open("blink.toml").read())
-assert loads(dump(scenario)) == scenario and dump(scenario).count("times = 2") == 1
-print([name for name, _ in keys() if " blink " in name])
-stage = WrittenDown()
-print(stage.all(scenario.fault))
-events = [Event(at, 0, NoteKind.FAULT, peers=note.peers, text=note.text) for at, note in enumerate(stage.said)]
-print([(band.kind, band.nodes, band.begin_ns, band.end_ns) for band in bands(events, (1, 2, 3))])
-"""
-
-
-def test_a_new_kind_of_fault_is_one_file(tmp_path: Path) -> None:
-    """Scenarios, lists, the stage and the report know it when its file is there."""
-    for package in ("harness", "nodes", "topologies", "captures", "tests"):
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "*.pcap"))
-    (tmp_path / "harness/scenario/faults/blink.py").write_text(BLINK)
-    (tmp_path / "blink.toml").write_text(LAN + '[[fault]]\nkind = "blink"\nnode = "n2"\nfor = "5ms"\n')
-    asked = subprocess.run([sys.executable, "-c", ASK], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert asked.stdout.splitlines() == [
-        str([f"[[fault]] blink {key}" for key in ("at", "when", "node", "for", "times")]),
-        str(["0 'blink' 2", "0 pause n2", "5 resume n2", "5 'blink ends' 2", "10 pause n2", "15 resume n2"]),
-        "[('blink', (2,), 0, 1)]",
-    ], asked.stderr
-    (tmp_path / "harness/scenario/faults/blink.py").unlink()
-    asked = subprocess.run([sys.executable, "-c", ASK], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert "no fault is called 'blink'" in asked.stderr
 
 
 # Moments.
