@@ -75,9 +75,16 @@ class Notes(Table[Event]):
 
     def peers_of(self, rows: Ints) -> ListColumn:
         """The peers that some rows name."""
+        return self._lists_of("peers", rows)
+
+    def values_of(self, rows: Ints) -> ListColumn:
+        """Their values."""
+        return self._lists_of("values", rows)
+
+    def _lists_of(self, name: str, rows: Ints) -> ListColumn:
         if self._rows is None:
-            return self.lists["peers"].take(rows)
-        return ListColumn.of([row.peers for row in self.rows(rows)])
+            return self.lists[name].take(rows)
+        return ListColumn.of([getattr(row, name) for row in self.rows(rows)])
 
     def of_kind(self, kind: NoteKind) -> Ints:
         """Where NOTEs of a kind stand."""
@@ -224,9 +231,18 @@ class Frames(Table[Frame]):
         kind = int(self.type[rows[0]])
         column = column_of(all_pdu_types()[kind], name)
         if self._rows is None:
-            found = self.tables[kind][column.name].take(pa.array(self.within[rows]))
-            return found.combine_chunks()
+            return self._whole(kind, column.name).take(pa.array(self.within[rows]))
         return pa.array([_dicts(row.fields.get(name), column.type) for row in self.rows(rows)], column.type)
+
+    def _whole(self, kind: int, column: str) -> Array:
+        """A column of the table of a type."""
+        if (kind, column) not in self._wholes:
+            self._wholes[kind, column] = self.tables[kind][column].combine_chunks()
+        return self._wholes[kind, column]
+
+    @cached_property
+    def _wholes(self) -> dict[tuple[int, str], Array]:
+        return {}
 
     def said(self, rows: Ints, name: str) -> list[Any]:
         """A field of the PDUs in these rows, which are of one type, as the codec gives it."""
@@ -259,8 +275,7 @@ class Frames(Table[Frame]):
                 if facet.tag:
                     entries[rows] = lists(self.field(rows, facet.tag)).counts
             if any(one.name == "payload" for one in row.fields):
-                lengths = self.tables[kind][f"{column_of(row, 'payload').name}_length"]
-                payload[rows] = ints(lengths.combine_chunks())[self.within[rows]]
+                payload[rows] = ints(self._whole(kind, f"{column_of(row, 'payload').name}_length"))[self.within[rows]]
 
     def pdus(self, rows: Ints) -> list[bytes]:
         """The PDUs in these rows, read from the captures again: their bytes are needed for reports alone."""
@@ -374,4 +389,15 @@ class Evidence:
 
     def said(self, meaning: type[Meaning], event: Event) -> Meaning | None:
         """The values of a protocol's NOTE by their names; None if it says something else, or less."""
-        return said(meaning, event.values) if self._spec is None or self._spec.says(meaning) else None
+        return said(meaning, event.values) if self._says(meaning) else None
+
+    def columns(self, meaning: type[NamedTuple], rows: Ints) -> tuple[Ints, Any]:
+        """The same of many NOTEs at once: which of these rows say it, and what, a column for each name."""
+        values = self.notes.values_of(rows)
+        wanted = len(meaning._fields)
+        saying = np.flatnonzero(values.counts >= wanted) if self._says(meaning) else rows[:0]
+        told = values if len(saying) == len(rows) else values.take(saying)
+        return saying, meaning._make(told.at(place) for place in range(wanted))
+
+    def _says(self, meaning: type[NamedTuple]) -> bool:
+        return self._spec is None or self._spec.says(meaning)

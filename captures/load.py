@@ -103,8 +103,7 @@ class _Captures:
         self._common: dict[str, list[Ints]] = defaultdict(list)  # of the frames with PDUs, NOTEs apart
         self._addresses = _Words()
         self._noted: dict[str, list[Ints]] = defaultdict(list)
-        self._peers: list[ListColumn] = []
-        self._values: list[ListColumn] = []
+        self._lists: dict[str, list[ListColumn]] = {"peers": [], "values": []}  # of NOTEs
         self._texts = _Words()
         self._tcp: list[dict[str, Ints]] = []
         wanted = dict.fromkeys(name for names in _columns().values() for name in names)
@@ -177,7 +176,7 @@ class _Captures:
         """
         if not parts:
             return
-        table = pa.Table.from_batches(parts).combine_chunks()
+        table = pa.Table.from_batches(parts)
         column = {name: ints(table[name]) for name in ("frame", "time_ns", "src")}
         column |= {name: ints(table[f"note_{name}"]) for name in _NUMBERS}
         column["node"] = column.pop("src")
@@ -192,18 +191,14 @@ class _Captures:
         begins = np.flatnonzero(np.diff(key >> 32, prepend=-1))
         forward = [np.maximum.accumulate(part) for part in np.split(time_ns, begins[1:])]
         self._noted["forward"].append(concatenated(forward))
-        self._peers.append(lists(table["note_peers"].combine_chunks()).take(order))
-        self._values.append(lists(table["note_values"].combine_chunks()).take(order))
+        for name, columns in self._lists.items():
+            columns.append(lists(table[f"note_{name}"].combine_chunks()).take(order))
 
     def notes(self) -> tuple[Notes, list[Hole]]:
         """What was noted, in the order of time; what contradicts itself."""
         if not self._noted:
             return Notes(), []
-        columns = {name: concatenated(parts) for name, parts in self._noted.items()}
-        key, forward = columns.pop("key"), columns.pop("forward")
-        joined = {"peers": ListColumn.joined(self._peers), "values": ListColumn.joined(self._values)}
-        words: dict[str, Any] = {"files": tuple(path.name for path in self.files), "words": self._texts.words}
-        every = Notes.of(len(key), **columns, lists=joined, **words)
+        key, forward = (concatenated(self._noted.pop(name)) for name in ("key", "forward"))
         order = np.argsort(key, kind="stable")
         repeats = 1 + np.flatnonzero(np.diff(key[order]) == 0)
         fresh = np.ones(len(key), bool)
@@ -212,30 +207,39 @@ class _Captures:
         first = order[np.searchsorted(key[order], key[again])]
         holes = [
             Hole(event.capture, f"frame {event.frame} is another NOTE {event.number} of n{event.node}")
-            for event, other in zip(every.rows(again), every.rows(first), strict=True)
+            for event, other in zip(self._notes_at(again), self._notes_at(first), strict=True)
             if not _same(event, other)
         ]
         rows = np.flatnonzero(fresh)
-        rows = rows[np.argsort(forward[rows], kind="stable")]
-        words["lists"] = {name: column.take(rows) for name, column in joined.items()}
-        return Notes.of(len(rows), **{name: column[rows] for name, column in columns.items()}, **words), holes
+        return self._notes_at(rows[np.argsort(forward[rows], kind="stable")]), holes
+
+    def _notes_at(self, rows: Ints) -> Notes:
+        """Some of the NOTEs of all captures, one behind the other."""
+        if not len(rows):
+            return Notes()
+        return Notes.of(
+            len(rows),
+            **{name: concatenated(parts)[rows] for name, parts in self._noted.items()},
+            lists={name: ListColumn.joined(parts).take(rows) for name, parts in self._lists.items()},
+            files=tuple(path.name for path in self.files),
+            words=self._texts.words,
+        )
 
     def frames(self) -> Frames:
         """Every frame with a PDU of a protocol, in the order of time."""
         if not self._common:
             return Frames()
-        columns = {name: concatenated(parts) for name, parts in self._common.items()}
-        order = np.argsort(columns["time_ns"], kind="stable")
-        columns = {name: column[order] for name, column in columns.items()}
+        order = np.argsort(concatenated(self._common["time_ns"]), kind="stable")
+        columns = {name: concatenated(parts)[order] for name, parts in self._common.items()}
         addresses = self._addresses.words
-        groups_ = np.array([bool(one and one.startswith(_MULTICAST)) for one in addresses])
+        to_groups = np.array([bool(one and one.startswith(_MULTICAST)) for one in addresses])
         return Frames.of(
             len(order),
             **columns,
             node=np.array([node_of(path.stem) for path in self.files])[columns["place"]],
-            multicast=groups_[columns["to"]],
+            multicast=to_groups[columns["to"]],
             addresses=addresses,
-            tables={kind: pa.Table.from_batches(parts).combine_chunks() for kind, parts in self._fields.items()},
+            tables={kind: pa.Table.from_batches(parts) for kind, parts in self._fields.items()},
             paths=tuple(self.files),
             places=tuple(path.stem for path in self.files),
         )

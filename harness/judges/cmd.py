@@ -101,24 +101,20 @@ def tag_bound(facts: Facts) -> Finding:
     if isinstance(options, CmdOptions) and options.scheme != "s_records":
         return Holds(f"the scheme {options.scheme!r} has no such bound")
     bound = len(facts.evidence.nodes) * (len(facts.evidence.nodes) - 1)
-    noted = 0
-    for event in (facts.notes[at] for at in facts.s_event.tolist()):
-        told = facts.evidence.said(Sent, event)
-        noted += told is not None
-        if told and told.records > bound:
-            return Broken(f"n{event.node} sent {told.records} s-records, more than {bound}", (event,))
+    saying, sent = facts.evidence.columns(Sent, facts.s_event)
+    for at in np.flatnonzero(sent.records > bound)[:1].tolist():
+        event = facts.notes[int(facts.s_event[saying[at]])]
+        return Broken(f"n{event.node} sent {sent.records[at]} s-records, more than {bound}", (event,))
     frames = facts.evidence.frames
     copies = frames.of_type("cmd.DATA")
-    targets = {
-        key: len(facts.notes[at].peers) for key, at in zip(facts.keys, facts.sent_at.tolist(), strict=True) if at >= 0
-    }
+    targets = {key: len(one.peers) for key, one in zip(facts.keys, facts.sendings, strict=True) if one}
     columns = (frames.about[copies], frames.seq[copies], frames.entries[copies])
     for at, about, seq, entries in zip(copies.tolist(), *(column.tolist() for column in columns), strict=True):
         if entries > bound + max(0, targets.get((about, seq), 1) - 1):
             frame = frames[at]
             where = f"{frame.capture} #{frame.frame}"
             return Broken(f"a copy of {name_of(frame.about, frame.seq)} has {frame.entries} s-records ({where})")
-    if not noted and not len(copies) and len(facts.s_event):
+    if not len(saying) and not len(copies) and len(facts.s_event):
         return Undecided("no sending says how many s-records its tag had")
     return Holds(f"no tag had more than {bound} s-records")
 
@@ -128,9 +124,9 @@ def vector_time_counts(facts: Facts) -> Finding:
     if any(not life.first for life in facts.lives):
         return Undecided("a process was restarted: its vector time does not begin at 0")
     said: dict[tuple[int, int], tuple[int, ...]] = {}
-    for message in np.unique(facts.s_message).tolist():
-        (sending,) = facts.sending(message)
-        said[facts.keys[message]] = vector(sending.values) if facts.evidence.said(Sent, sending) else ()
+    for key, sending in zip(facts.keys, facts.sendings, strict=True):
+        if sending:
+            said[key] = vector(sending.values) if facts.evidence.said(Sent, sending) else ()
     frames = facts.evidence.frames
     copies = frames.of_type("cmd.DATA")
     copies = copies[frames.direction[copies] == OUT]

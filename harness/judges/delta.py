@@ -7,7 +7,6 @@ about messages near the deadline.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,7 @@ from harness.judges.cmd import causal_among_delivered
 from harness.judges.facts import Facts
 from nodes.delta.notes import Delivered, Sent
 from nodes.delta.options import DeltaOptions
-from nodes.wire.note import NoteKind, said
+from nodes.wire.note import NoteKind
 
 # How late a timer may wake a node: the shell sleeps with a resolution of microseconds and does one thing at a time.
 TICK_NS = 1_000_000
@@ -66,8 +65,8 @@ def deadline(facts: Facts, tick_ns: int = TICK_NS) -> Finding:
     limits = _limits(facts, tick_ns)
     if limits is None:
         return _NO_DELTA
-    told = _told(facts, range(len(facts.d_message)))
-    if told is None:
+    saying, told = facts.evidence.columns(Delivered, facts.d_event)
+    if len(saying) < len(facts.d_event):
         return _NO_TIMES
     return all_of(
         facts,
@@ -77,29 +76,23 @@ def deadline(facts: Facts, tick_ns: int = TICK_NS) -> Finding:
     )
 
 
-def _told(facts: Facts, rows: Iterable[int]) -> list[Delivered] | None:
-    """What nodes noted of their deliveries; None if one does not say it."""
-    told = [said(Delivered, facts.delivery(row).values) for row in rows]
-    return [one for one in told if one is not None] if None not in told else None
-
-
-def _delivered_in_time(facts: Facts, limits: _Limits, told: Sequence[Delivered]) -> Finding:
-    for row, one in enumerate(told):
-        event = facts.delivery(row)
-        name = facts.name(int(facts.d_message[row]))
-        over = event.local_ns - one.waited_ns - one.ts - limits.options.limit_ns
-        if over > 0:
-            return _late(facts, row, f"n{event.node} delivered {name}, which arrived {over} ns after its deadline")
-        over = event.local_ns - one.ts - limits.options.limit_ns - limits.tick_ns
-        if over > 0:
-            return _late(facts, row, f"n{event.node} held {name} until {over} ns after its deadline")
-        sending = facts.sending(int(facts.d_message[row]))
-        if sending and limits.clocks_kept:
-            real = event.time_ns - one.waited_ns - sending[0].time_ns
-            most = limits.options.delta_ns + 2 * limits.options.epsilon_ns + limits.tick_ns
-            if real > most:
-                return _late(facts, row, f"n{event.node} delivered {name}, {real} ns under way, more than Δ + 2ε")
-    return Holds("every delivery was in time")
+def _delivered_in_time(facts: Facts, limits: _Limits, told: Delivered) -> Finding:
+    notes, options = facts.notes, limits.options
+    since = notes.local_ns[facts.d_event] - told.ts - options.limit_ns
+    late = since - told.waited_ns
+    sent_at = facts.sent_at[facts.d_message]
+    real = notes.time_ns[facts.d_event] - told.waited_ns - notes.time_ns[sent_at]  # where the sending was seen
+    slow = (sent_at >= 0) & (real > options.delta_ns + 2 * options.epsilon_ns + limits.tick_ns) & limits.clocks_kept
+    wrong = np.flatnonzero((late > 0) | (since > limits.tick_ns) | slow)
+    if not len(wrong):
+        return Holds("every delivery was in time")
+    row = int(wrong[0])
+    node, name = facts.d_node[row], facts.name(int(facts.d_message[row]))
+    if late[row] > 0:
+        return _late(facts, row, f"n{node} delivered {name}, which arrived {late[row]} ns after its deadline")
+    if since[row] > limits.tick_ns:
+        return _late(facts, row, f"n{node} held {name} until {since[row] - limits.tick_ns} ns after its deadline")
+    return _late(facts, row, f"n{node} delivered {name}, {real[row]} ns under way, more than Δ + 2ε")
 
 
 def _late(facts: Facts, row: int, sentence: str) -> Broken:
@@ -108,7 +101,7 @@ def _late(facts: Facts, row: int, sentence: str) -> Broken:
 
 def _refusals(facts: Facts) -> list[tuple[Event, Event | None]]:
     """Messages (not submissions) refused on arrival, and their sendings."""
-    sent = {facts.keys[message]: facts.notes[at] for message, at in enumerate(facts.sent_at.tolist()) if at >= 0}
+    sent = dict(zip(facts.keys, facts.sendings, strict=True))
     return [
         (event, sent.get((event.about, event.seq))) for event in facts.of(NoteKind.REFUSED) if event.about and event.seq
     ]
@@ -136,9 +129,7 @@ def _nothing_vanished(facts: Facts) -> Finding:
     if facts.end != "quiet":
         return Holds("the run did not end quietly: a message may still wait")
     known = {(event.node, event.about, event.seq) for event in (*facts.of(NoteKind.REFUSED), *facts.of(NoteKind.ALARM))}
-    for row in range(len(facts.d_message)):
-        event = facts.delivery(row)
-        known.add((event.node, event.about, event.seq))
+    known.update((node, *facts.keys[message]) for node, message in zip(*_delivered(facts), strict=True))
     down = {node for node in facts.evidence.nodes if any(not life.up for life in facts.lives if life.node == node)}
     frames = facts.evidence.frames
     came = np.intersect1d(frames.came, frames.of_type("delta.DATA"))
@@ -154,6 +145,10 @@ def _nothing_vanished(facts: Facts) -> Finding:
     return Holds("every message that arrived was delivered or refused")
 
 
+def _delivered(facts: Facts) -> tuple[list[int], list[int]]:
+    return facts.d_node.tolist(), facts.d_message.tolist()
+
+
 @judge_of("DC-3", "tag size: at most MAX_CB entries for each of N processes")
 def tag_bound(facts: Facts) -> Finding:
     options = facts.evidence.options
@@ -163,18 +158,15 @@ def tag_bound(facts: Facts) -> Finding:
         return Holds(f"the scheme {options.scheme!r} has no such bound")
     most = options.max_cb
     bound = most * len(facts.evidence.nodes)
-    seen = False
-    for event in (facts.notes[at] for at in facts.s_event.tolist()):
-        sent = said(Sent, event.values)
-        seen = seen or sent is not None
-        if sent and sent.entries > bound:
-            return Broken(f"n{event.node} sent a tag of {sent.entries} entries, more than {bound}", (event,))
-    for row in range(len(facts.d_message)):
-        event = facts.delivery(row)
-        delivered = said(Delivered, event.values)
-        if delivered and delivered.mine > most:
-            return Broken(f"n{event.node} got {delivered.mine} entries for itself, more than {most}", (event,))
-    if not seen and len(facts.s_event):
+    saying, sent = facts.evidence.columns(Sent, facts.s_event)
+    for at in np.flatnonzero(sent.entries > bound)[:1].tolist():
+        event = facts.notes[int(facts.s_event[saying[at]])]
+        return Broken(f"n{event.node} sent a tag of {sent.entries[at]} entries, more than {bound}", (event,))
+    receiving, delivered = facts.evidence.columns(Delivered, facts.d_event)
+    for at in np.flatnonzero(delivered.mine > most)[:1].tolist():
+        event = facts.delivery(int(receiving[at]))
+        return Broken(f"n{event.node} got {delivered.mine[at]} entries for itself, more than {most}", (event,))
+    if not len(saying) and len(facts.s_event):
         return Undecided("no sending says how many entries its tag had")
     return Holds(f"no tag had more than {bound} entries")
 
@@ -193,42 +185,40 @@ def no_unnecessary_wait(facts: Facts, tick_ns: int = TICK_NS) -> Finding:
     except NotCausal as error:
         return Undecided(str(error))
     stepped = {event.node for event in facts.of(NoteKind.CLOCK)}
-    stamps = np.array([time_stamp(facts, message) for message in range(len(facts.keys))], np.int64)
+    stamps = np.zeros(len(facts.keys), np.int64)  # TS of each message; 0 if its sending was not seen
+    seen = np.flatnonzero(facts.sent_at >= 0)
+    saying, sent = facts.evidence.columns(Sent, facts.sent_at[seen])
+    stamps[seen[saying]] = sent.ts
     full = limits.options.max_cb
     for life in facts.lives:
         if life.node in stepped or not len(facts.log(life.index)):
             continue
-        told = _told(facts, facts.logs[life.index].tolist())
-        if told is None:
+        log, events = facts.log(life.index), facts.d_event[facts.logs[life.index]]
+        saying, told = facts.evidence.columns(Delivered, events)
+        if len(saying) < len(log):
             return _NO_TIMES
-        events = [facts.delivery(row) for row in facts.logs[life.index].tolist()]
         messages = np.unique(facts.t_message[facts.t_node == life.node])
         released = _released(facts, life.index, messages, stamps[messages] + limits.options.limit_ns + 1)
         greatest, _ = latest_before(past, facts, life.index, messages, released)
-        log = facts.log(life.index).tolist()
-        for event, one, last, message in zip(events, told, greatest.tolist(), log, strict=True):
-            free = max(event.local_ns - one.waited_ns, last, one.ts)
-            if one.mine < full and event.about != event.node and event.local_ns > free + limits.tick_ns:
-                return Broken(
-                    f"n{event.node} held {facts.name(message)} for {event.local_ns - free} ns after everything "
-                    "before it was delivered or expired",
-                    (event,),
-                    facts.sending(message),
-                    by_absence=True,  # of a sending that was not seen it might have waited for
-                )
+        local_ns = facts.notes.local_ns[events]
+        free = np.maximum(np.maximum(local_ns - told.waited_ns, greatest), told.ts)
+        held = (told.mine < full) & (facts.source[log] != life.node) & (local_ns > free + limits.tick_ns)
+        for at in np.flatnonzero(held)[:1].tolist():
+            message = int(log[at])
+            return Broken(
+                f"n{life.node} held {facts.name(message)} for {local_ns[at] - free[at]} ns after everything "
+                "before it was delivered or expired",
+                (facts.notes[int(events[at])],),
+                facts.sending(message),
+                by_absence=True,  # of a sending that was not seen it might have waited for
+            )
     return Holds("no message waited longer than it had to")
-
-
-def time_stamp(facts: Facts, message: int) -> int:
-    """TS of a message; 0 if its sending was not seen."""
-    told = next((said(Sent, event.values) for event in facts.sending(message)), None)
-    return told.ts if told else 0
 
 
 def _released(facts: Facts, life: int, messages: Ints, expired: Ints) -> Ints:
     """When (local time) each message stopped being waited for: delivered, or expired."""
     at = np.full(len(facts.keys), np.iinfo(np.int64).max, np.int64)
     rows = facts.logs[life]
-    at[facts.d_message[rows]] = [facts.delivery(row).local_ns for row in rows.tolist()]
+    at[facts.d_message[rows]] = facts.notes.local_ns[facts.d_event[rows]]
     released: Ints = np.minimum(at[messages], expired)
     return released

@@ -211,8 +211,19 @@ class Facts:
         """Life -> the messages it delivered, in its order."""
         return self.d_message[self.logs[life]]
 
+    @cached_property
+    def deliveries(self) -> list[Event]:
+        """Every DELIVERED, for judges that look at one after the other."""
+        return self.notes.rows(self.d_event)
+
+    @cached_property
+    def sendings(self) -> list[Event | None]:
+        """Message -> its (first) SENT, if it was seen."""
+        seen = iter(self.notes.rows(self.sent_at[self.sent_at >= 0]))
+        return [next(seen) if at >= 0 else None for at in self.sent_at.tolist()]
+
     def delivery(self, row: int) -> Event:
-        """The DELIVERED event of a row."""
+        """The DELIVERED event of a row: for excerpts."""
         return self.notes[int(self.d_event[row])]
 
     def sending(self, message: int) -> tuple[Event, ...]:

@@ -34,14 +34,12 @@ class _Message:
 def _messages(facts: Facts) -> list[_Message]:
     results = {(event.about, event.seq): event for event in reversed(facts.of(NoteKind.RESULT))}
     deliveries: dict[tuple[int, int], dict[int, Event]] = defaultdict(dict)
-    for row in range(len(facts.d_message)):
-        event = facts.delivery(row)
+    for event in facts.deliveries:
         deliveries[event.about, event.seq].setdefault(event.node, event)
     messages = []
-    for message, at in enumerate(facts.sent_at.tolist()):
-        if at < 0:
+    for key, sending in zip(facts.keys, facts.sendings, strict=True):
+        if sending is None:
             continue
-        sending, key = facts.notes[at], facts.keys[message]
         members = frozenset(sending.peers)
         messages.append(_Message(sending, members, deliveries.get(key, {}), results.get(key)))
     return sorted(messages, key=lambda one: one.sending.time_ns)
@@ -174,8 +172,7 @@ def at_most_once(facts: Facts) -> Finding:
 def same_bytes(facts: Facts) -> Finding:
     first: dict[int, Event] = {}
     hashed = False
-    for row, message in enumerate(facts.d_message.tolist()):
-        event = facts.delivery(row)
+    for message, event in zip(facts.d_message.tolist(), facts.deliveries, strict=True):
         hashed = hashed or _hash(facts, event) != 0
         other = first.setdefault(message, event)
         if _hash(facts, other) != _hash(facts, event):
@@ -210,7 +207,7 @@ def _hashes(facts: Facts) -> dict[int, bytes]:
 
 def _different(facts: Facts, one: Frame, other: Frame) -> Broken:
     key = (one.about, one.seq)
-    events = [facts.delivery(row) for row, message in enumerate(facts.d_message.tolist()) if facts.keys[message] == key]
+    events = [event for event in facts.deliveries if (event.about, event.seq) == key]
     return Broken(
         f"n{one.src} and n{other.src} hold different bytes as {name_of(*key)} "
         f"({one.capture} #{one.frame}, {other.capture} #{other.frame})",

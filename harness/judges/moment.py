@@ -73,6 +73,7 @@ class _Node:
     life: Life
     clock: Clock
     came: dict[_Key, _Copy]
+    stamps: list[int]  # message -> its time stamp; 0 if its sending was not seen
     watched_ns: int  # from when on the harness looks whether all is quiet
 
     def late_ns(self, moment_ns: int) -> int:
@@ -87,11 +88,7 @@ class _Node:
     def expires_ns(self, message: int) -> int | None:
         """The local time from which on a message is waited for no longer; None: there is none."""
         age = self.rule.expires_ns
-        return None if age is None else self.stamp(message) + age(self.facts.evidence.options)
-
-    def stamp(self, message: int) -> int:
-        """The time stamp of a message; 0 if its sending was not seen."""
-        return next((self.rule.stamp(sending.values) for sending in self.facts.sending(message)), 0)
+        return None if age is None else self.stamps[message] + age(self.facts.evidence.options)
 
     def released_ns(self, messages: Ints, delivered_ns: Ints) -> Ints:
         """From when on each message holds nobody up: it was delivered, or it had expired."""
@@ -106,7 +103,7 @@ class _Node:
         if self.rule.not_before_ns is None:
             return 0
         options = self.facts.evidence.options
-        return self.true(self.rule.not_before_ns(options, self.life.node, self.stamp(message), *copy.told))
+        return self.true(self.rule.not_before_ns(options, self.life.node, self.stamps[message], *copy.told))
 
 
 @judge_of("PROMPT", "in virtual time: what arrives in time is delivered, at the very moment the rule allows")
@@ -127,6 +124,7 @@ def _all_prompt(facts: Facts, rule: Moment) -> Finding:
         return Undecided(str(error))
     stepped = {event.node for event in facts.of(NoteKind.CLOCK)}
     came = _first_copies(facts, rule)
+    stamps = [rule.stamp(sending.values) if sending else 0 for sending in facts.sendings]
     watched_ns = max((event.time_ns for event in facts.of(NoteKind.SUBMITTED)), default=0)
     judged = worst = 0
     for life in facts.lives:
@@ -134,7 +132,7 @@ def _all_prompt(facts: Facts, rule: Moment) -> Finding:
             continue
         mine = facts.notes.node == life.node
         clock = Clock(facts.notes.local_ns[mine], facts.notes.time_ns[mine])
-        node = _Node(facts, rule, life, clock, came.get(life.node, {}), watched_ns)
+        node = _Node(facts, rule, life, clock, came.get(life.node, {}), stamps, watched_ns)
         finding = _missing(facts, node)
         if finding is None:
             finding, late_ns = _moments(facts, past, node)

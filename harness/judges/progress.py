@@ -24,11 +24,12 @@ def _goes_on(facts: Facts) -> Finding:
     }
     sent = {
         (event.node, event.incarnation, told.submission): event
-        for event in (facts.notes[at] for at in facts.s_event.tolist())
+        for event in facts.notes.rows(facts.s_event)
         if (told := said(Sent, event.values))
     }
     wanted: dict[int, Event] = {}  # destination -> a message it should have delivered
-    got = {(event.node, event.about, event.seq) for event in map(facts.delivery, range(len(facts.d_message)))}
+    delivered = zip(facts.d_node.tolist(), facts.d_message.tolist(), strict=True)
+    got = {(node, *facts.keys[message]) for node, message in delivered}
     served = set()
     for event in submitted:
         key = (event.node, event.incarnation, event.seq)

@@ -321,7 +321,7 @@ def _admissions(facts: Facts, member: _Laid, joiner: Life) -> list[int]:
     It is the joiner's own first view: a node may come back often, and into a cluster that was founded anew.
     """
     node, first = joiner.node, joiner.views[0].seq
-    times = [event.number for event in (_row(facts, member, at) for at in range(len(member.log)))]
+    times = facts.notes.number[facts.d_event[facts.logs[member.life.index]]]
     places, before = [], set(facts.evidence.nodes)
     for view in member.life.views:
         if node in view.peers and node not in before and view.seq == first:
