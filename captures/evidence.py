@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from captures.fields import column_of
-from captures.tables import Array, Column, Ints, ListColumn, Table, ints, lists, pa
+from captures.tables import Array, Column, Ints, ListColumn, Table, Whole, ints, lists, pa
 from captures.tally import Traffic
 from nodes.facet import About, ProtocolSpec
 from nodes.protocols import NAMES, protocol
@@ -65,13 +65,13 @@ class Notes(Table[Event]):
     number = Column()
     local_ns = Column()
     frame = Column()
-    # Of captures only: which of the files and of the different texts.
+    # Of captures only: which of the files and of the different texts, its place in the table of its peers and values.
     file = Column()
     files: tuple[str, ...] = ()
     word = Column()
     words: tuple[str, ...] = ()
-
-    lists: Mapping[str, ListColumn] = MappingProxyType({})  # peers and values
+    within = Column()
+    lists: Whole = Whole(None)
 
     def peers_of(self, rows: Ints) -> ListColumn:
         """The peers that some rows name."""
@@ -83,7 +83,7 @@ class Notes(Table[Event]):
 
     def _lists_of(self, name: str, rows: Ints) -> ListColumn:
         if self._rows is None:
-            return self.lists[name].take(rows)
+            return lists(self.lists.take(f"note_{name}", self.within[rows]))
         return ListColumn.of([getattr(row, name) for row in self.rows(rows)])
 
     def of_kind(self, kind: NoteKind) -> Ints:
@@ -110,8 +110,8 @@ class Notes(Table[Event]):
                 [kinds[kind] for kind in plain(self.kind)],
                 plain(self.about),
                 plain(self.seq),
-                self.lists["peers"].take(at).tuples(),
-                self.lists["values"].take(at).tuples(),
+                self.peers_of(at).tuples(),
+                self.values_of(at).tuples(),
                 [words[word] for word in plain(self.word)],
                 plain(self.incarnation),
                 plain(self.number),
@@ -185,7 +185,7 @@ class Frames(Table[Frame]):
     within = Column()
     to = Column()  # index of `addresses`
     addresses: tuple[bytes | None, ...] = ()
-    tables: Mapping[int, Any] = MappingProxyType({})  # type -> fields of its PDUs, by the decoder's columns
+    tables: Mapping[int, Whole] = MappingProxyType({})  # type -> fields of its PDUs, by the decoder's columns
     paths: tuple[Path, ...] = ()  # of `places`
 
     @cached_property
@@ -231,18 +231,8 @@ class Frames(Table[Frame]):
         kind = int(self.type[rows[0]])
         column = column_of(all_pdu_types()[kind], name)
         if self._rows is None:
-            return self._whole(kind, column.name).take(pa.array(self.within[rows]))
+            return self.tables[kind].take(column.name, self.within[rows])
         return pa.array([_dicts(row.fields.get(name), column.type) for row in self.rows(rows)], column.type)
-
-    def _whole(self, kind: int, column: str) -> Array:
-        """A column of the table of a type."""
-        if (kind, column) not in self._wholes:
-            self._wholes[kind, column] = self.tables[kind][column].combine_chunks()
-        return self._wholes[kind, column]
-
-    @cached_property
-    def _wholes(self) -> dict[tuple[int, str], Array]:
-        return {}
 
     def said(self, rows: Ints, name: str) -> list[Any]:
         """A field of the PDUs in these rows, which are of one type, as the codec gives it."""
@@ -275,7 +265,8 @@ class Frames(Table[Frame]):
                 if facet.tag:
                     entries[rows] = lists(self.field(rows, facet.tag)).counts
             if any(one.name == "payload" for one in row.fields):
-                payload[rows] = ints(self._whole(kind, f"{column_of(row, 'payload').name}_length"))[self.within[rows]]
+                column = f"{column_of(row, 'payload').name}_length"
+                payload[rows] = ints(self.tables[kind].take(column, self.within[rows]))
 
     def pdus(self, rows: Ints) -> list[bytes]:
         """The PDUs in these rows, read from the captures again: their bytes are needed for reports alone."""
@@ -396,7 +387,7 @@ class Evidence:
         values = self.notes.values_of(rows)
         wanted = len(meaning._fields)
         saying = np.flatnonzero(values.counts >= wanted) if self._says(meaning) else rows[:0]
-        told = values if len(saying) == len(rows) else values.take(saying)
+        told = values if len(saying) == len(rows) else self.notes.values_of(rows[saying])
         return saying, meaning._make(told.at(place) for place in range(wanted))
 
     def _says(self, meaning: type[NamedTuple]) -> bool:

@@ -21,7 +21,7 @@ from captures.fields import column_of
 from captures.gather import groups
 from captures.pcap import Audit
 from captures.recorded import Recorded
-from captures.tables import Array, Ints, ListColumn, concatenated, ints, lists, pa
+from captures.tables import Array, Ints, Whole, concatenated, ints, pa
 from captures.tally import Tally
 from captures.walk import RECORD_HEADER
 from nodes.protocols import protocol as protocol_of
@@ -32,6 +32,7 @@ _FRAME = ("frame", "offset", "time_ns", "captured", "original", "direction", "ip
 _PDU = ("type", "src", "pdu_length", "error")
 _TCP = 6  # next header of IPv6
 _MULTICAST = b"\xff"  # an IPv6 group address begins with it
+_NOTE = type_of("note.NOTE")
 _NUMBERS = ("kind", "about", "seq", "incarnation", "number", "local_ns")  # of a NOTE
 
 
@@ -103,7 +104,7 @@ class _Captures:
         self._common: dict[str, list[Ints]] = defaultdict(list)  # of the frames with PDUs, NOTEs apart
         self._addresses = _Words()
         self._noted: dict[str, list[Ints]] = defaultdict(list)
-        self._lists: dict[str, list[ListColumn]] = {"peers": [], "values": []}  # of NOTEs
+        self._lists: list[Any] = []  # the peers and values of all NOTEs, as they were decoded
         self._texts = _Words()
         self._tcp: list[dict[str, Ints]] = []
         wanted = dict.fromkeys(name for names in _columns().values() for name in names)
@@ -124,7 +125,7 @@ class _Captures:
         for key, rows in groups((kind + 1).astype(np.uint16), len(all_pdu_types()) + 1):
             if not key:
                 continue
-            common = ["frame", "time_ns", "src"] if key - 1 == type_of("note.NOTE") else []
+            common = ["frame", "time_ns", "src"] if key - 1 == _NOTE else []
             part = batch.select([*common, *_columns()[key - 1]])
             part = part if len(rows) == len(kind) else part.take(pa.array(rows))
             if common:
@@ -133,7 +134,7 @@ class _Captures:
                 within[rows] = self._counts[key - 1] + np.arange(len(rows))
                 self._counts[key - 1] += len(rows)
                 self._fields[key - 1].append(part)
-        rows = np.flatnonzero((kind >= 0) & (kind != type_of("note.NOTE")))
+        rows = np.flatnonzero((kind >= 0) & (kind != _NOTE))
         if len(rows):
             found = {
                 **{name: number[name][rows] for name in ("frame", "time_ns", "src")},
@@ -183,6 +184,9 @@ class _Captures:
         column["key"] = column["node"] << 48 | column["incarnation"] << 32 | column["number"]
         column["word"] = self._texts.codes(table["note_text"].combine_chunks())
         column["file"] = np.full(len(table), file)
+        column["within"] = self._counts[_NOTE] + np.arange(len(table))
+        self._counts[_NOTE] += len(table)
+        self._lists.append(table.select(["note_peers", "note_values"]))
         known = np.flatnonzero(np.isin(column["kind"], list(NoteKind)))  # of a later version: it counts as missing
         order = known[np.argsort(column["key"][known], kind="stable")]
         for name, values in column.items():
@@ -191,8 +195,6 @@ class _Captures:
         begins = np.flatnonzero(np.diff(key >> 32, prepend=-1))
         forward = [np.maximum.accumulate(part) for part in np.split(time_ns, begins[1:])]
         self._noted["forward"].append(concatenated(forward))
-        for name, columns in self._lists.items():
-            columns.append(lists(table[f"note_{name}"].combine_chunks()).take(order))
 
     def notes(self) -> tuple[Notes, list[Hole]]:
         """What was noted, in the order of time; what contradicts itself."""
@@ -220,7 +222,7 @@ class _Captures:
         return Notes.of(
             len(rows),
             **{name: concatenated(parts)[rows] for name, parts in self._noted.items()},
-            lists={name: ListColumn.joined(parts).take(rows) for name, parts in self._lists.items()},
+            lists=Whole(pa.concat_tables(self._lists)),
             files=tuple(path.name for path in self.files),
             words=self._texts.words,
         )
@@ -239,7 +241,7 @@ class _Captures:
             node=np.array([node_of(path.stem) for path in self.files])[columns["place"]],
             multicast=to_groups[columns["to"]],
             addresses=addresses,
-            tables={kind: pa.Table.from_batches(parts) for kind, parts in self._fields.items()},
+            tables={kind: Whole(pa.Table.from_batches(parts)) for kind, parts in self._fields.items()},
             paths=tuple(self.files),
             places=tuple(path.stem for path in self.files),
         )

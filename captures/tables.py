@@ -13,8 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow
 
-from captures.gather import spread
-
 pa: Any = pyarrow
 Array: TypeAlias = Any  # of Arrow, whose stubs know no computed types
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -124,21 +122,10 @@ class ListColumn:
         found[there] = self.flat[(self.ends[:-1] + place)[there]]
         return found
 
-    def take(self, rows: Ints) -> ListColumn:
-        """The lists of some rows."""
-        counts = self.counts[rows]
-        return ListColumn(self.flat[spread(self.ends[rows], counts, 1)], ends_of(counts))
-
     def tuples(self) -> list[tuple[int, ...]]:
         """Every list as a tuple; most of them are empty."""
         flat, ends = self.flat.tolist(), self.ends.tolist()
         return [tuple(flat[begin:end]) if end > begin else () for begin, end in pairwise(ends)]
-
-    @staticmethod
-    def joined(parts: Sequence[ListColumn]) -> ListColumn:
-        """One column behind the other."""
-        counts = concatenated([part.counts for part in parts])
-        return ListColumn(concatenated([part.flat for part in parts]), ends_of(counts))
 
 
 def ends_of(counts: Ints) -> Ints:
@@ -154,6 +141,20 @@ def concatenated(parts: Sequence[Ints]) -> Ints:
 
 
 # From Arrow.
+
+
+class Whole:
+    """An Arrow table in pieces as the decoder gave them; a column is put together when somebody asks for it."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self._columns: dict[str, Array] = {}
+
+    def take(self, name: str, rows: Ints) -> Array:
+        """Some rows of a column."""
+        if name not in self._columns:
+            self._columns[name] = self._table[name].combine_chunks()
+        return self._columns[name].take(pa.array(rows))
 
 
 def ints(array: Array) -> Ints:
