@@ -35,15 +35,22 @@ def imported(path: Path) -> set[str]:
 
     A package of ours that goes over its own path imports all that is there.
     """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = named(tree)
+    if "pkgutil.iter_modules(__path__" in ast.unparse(tree):
+        package = ".".join(path.relative_to(ROOT).parent.parts)
+        found |= {f"{package}.{one.name}" for one in pkgutil.iter_modules([str(path.parent)])}
+    return found
+
+
+def named(tree: ast.Module) -> set[str]:
+    """What stands in its import statements."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Call) and ast.unparse(node).startswith("pkgutil.iter_modules(__path__"):
-            package = ".".join(path.relative_to(ROOT).parent.parts)
-            found |= {f"{package}.{one.name}" for one in pkgutil.iter_modules([str(path.parent)])}
     return found
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.closure import named
+
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("nodes", "topologies", "captures", "harness")
 
@@ -57,13 +59,10 @@ def _sources() -> Iterator[tuple[Path, ast.Module]]:
 
 def _imported(tree: ast.Module) -> Iterator[str]:
     """All that a module imports, wherever it does: at its top, in a function, or by a name in a string."""
+    yield from named(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield "." * node.level + (node.module or "")
-            if node.module in OURS:
-                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        if isinstance(node, ast.ImportFrom) and node.level:
+            yield "."
         elif isinstance(node, ast.Call) and _name(node.func) in ("import_module", "importlib.import_module"):
             name = node.args[0]
             begin = name.values[0] if isinstance(name, ast.JoinedStr) else name
