@@ -32,6 +32,7 @@ from topologies.mininet_network import CHANNEL, Network, interface_counters
 from topologies.plan import Plan
 
 _SECOND = 1_000_000_000
+_EVEN_NS = _SECOND // 2  # a run sets out at a multiple of it, whatever was imported before
 _WARM_UP_NS = 2 * _SECOND  # listener reports and the like are over before the run begins
 _BLOCK_MS = 500  # how old a block of a capture ring gets before it is written
 _RING_BYTES = 2 * 1024 * 1024
@@ -48,6 +49,7 @@ def carry_out(files: Exchange, state: Path) -> None:
         scenario = in_run(load(files.run.scenario, resolved=True), files.run.path)
         if scenario.engine == "virtual":
             _wake_on_time()
+            _set_out_evenly()
         run = _Run(scenario, files, state, findings)
         try:
             run.all()
@@ -62,6 +64,12 @@ def _wake_on_time(priority: int = 1) -> None:
     """Linux lets an ordinary process oversleep by 0.1 % of its time-out, which is 3 ms after 3 s; one of a real-time
     class wakes at the nanosecond. All processes of the run inherit it. Not on a machine that others use."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+
+
+def _set_out_evenly() -> None:
+    """Each system call takes a little virtual time, so that importing one module more would move all that follows by
+    microseconds: runs of tomorrow's code could not be held against golden captures."""
+    time.sleep((_EVEN_NS - time.time_ns() % _EVEN_NS) / _SECOND)
 
 
 class _Run:
