@@ -8,6 +8,7 @@ entity in ST, a single one in TO, where everything is for everybody.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from nodes.st.lines import Log
@@ -122,6 +123,75 @@ class ReceiveLog:
     def all(self) -> Log:
         """PRL and RRL in the order of receipt."""
         return [*self.prl, *self.rrl]
+
+    # What recovery rounds and views do to it
+
+    def keep_only(self, rest: Iterable[DataBlock]) -> None:
+        """Everything else has been delivered; nothing of the rest is pre-acknowledged."""
+        self.prl.clear()
+        self.rrl = deque(rest)
+
+    def discard_all(self, c: Sequence[int]) -> None:
+        """Go-back: what is left, from c on, is sent again by its sources; its acknowledgements are void."""
+        self.al.lower(c)
+        self.pal.lower(c)
+        self.hold_none()
+        for p in self.rrl:
+            self.preq[p.src - 1] = min(self.preq[p.src - 1], p.pseq[self.slot])
+        self.rrl.clear()
+
+    def hold_none(self) -> None:
+        """What is ahead of PREQ does not count: it was discarded, or nothing is missing before it any more."""
+        for held in self.held:
+            held.clear()
+
+    def lacks(self, j: int, end: int) -> bool:
+        """Is something for me missing among what E_j has numbered below `end`?"""
+        first, held = self.preq[j - 1], self.held[j - 1]
+        return end - first > len(held) or any(number not in held for number in range(first, end))
+
+    def expect(self, j: int, tseq: int, pseq: int) -> None:
+        """I have everything of E_j before these numbers."""
+        self.treq[j - 1], self.preq[j - 1] = tseq, pseq
+        self.al.raise_one(self.index, j - 1, tseq)
+
+    def begin_source(self, j: int, tseq: int, pseq: int) -> None:
+        """E_j begins to send for everybody with these numbers."""
+        k = j - 1
+        self.held[k].clear()
+        self.control[k].clear()
+        self.al.set_source(k, tseq)
+        self.pal.set_source(k, tseq)
+        self.expect(j, tseq, pseq)
+
+    def skip_acks(self, j: int, tseq: int, pseq: int) -> None:
+        """E_j will send these numbers next. If only ACK PDUs are missing before them, they need no repair."""
+        if self.preq[j - 1] == pseq:
+            self.treq[j - 1] = max(self.treq[j - 1], tseq)
+            self.al.raise_one(self.index, j - 1, self.treq[j - 1])
+
+    def all_have(self, j: int, tseq: int) -> None:
+        """Everybody has what E_j sent before this number."""
+        for i in range(len(self.treq)):
+            self.al.raise_one(i, j - 1, tseq)
+            self.pal.raise_one(i, j - 1, tseq)
+        self.al.raise_one(self.index, j - 1, self.treq[j - 1])
+
+    def delete_from(self, j: int, tseq: int) -> int:
+        """Of E_j, which has stopped, nothing is kept from this number on; how many PDUs that were."""
+        gone = [p for p in self.rrl if p.src == j and p.tseq >= tseq]
+        if gone:
+            self.rrl = deque(p for p in self.rrl if not (p.src == j and p.tseq >= tseq))
+            self.preq[j - 1] = min([self.preq[j - 1], *[p.pseq[self.slot] for p in gone]])
+        self.held[j - 1].clear()
+        self.treq[j - 1] = tseq
+        return len(gone)
+
+    def count_only(self, members: Iterable[int]) -> None:
+        """These entities are the members."""
+        counted = frozenset(j - 1 for j in members)
+        self.al.count_only(counted)
+        self.pal.count_only(counted)
 
     def _feed_pal(self) -> None:
         """What E_k had acknowledged in a PDU that all have, all know it has: the newest such PDU counts."""

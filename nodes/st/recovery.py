@@ -1,65 +1,296 @@
-"""A recovery round (paper 000 §4.2, §4.3): its phases, what was collected in it, and the bitmap of what is missing."""
+"""Recovery rounds (paper 000 §4): what stands between a data PDU and the data transfer, and repairs losses.
+
+E5 receive a PDU of a round, E6 repeat, E9 receive a retransmission. Somebody lost a PDU: all stop (RST), tell what
+they have (RST_PAK), agree on the line (RST_ACK), keep what lies before it as it came, get what they miss sent again,
+and sort what lies behind it. Every round begins a new epoch; a PDU of a later one than mine waits for me to get there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from enum import Enum
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
-from nodes.wire.st import RoundBlock, SnapshotBlock
-
-WORD = 32
-
-
-class Mode(Enum):
-    """Where an entity stands."""
-
-    DATA = "DATA"  # data transfer
-    PAKWAIT = "PAKWAIT"  # waiting for the snapshots
-    ACKWAIT = "ACKWAIT"  # waiting until everybody knows all snapshots
-    RECOV = "RECOV"  # waiting for what I lost
+from nodes.machine import Log
+from nodes.st.core import Core
+from nodes.st.lines import Evidence, sort_rear
+from nodes.st.membership import Membership
+from nodes.st.round import Mode, Round, bitmap, is_held, words_for
+from nodes.st.transfer import Transfer
+from nodes.wire.note import NoteKind
+from nodes.wire.st import PHASE, RESP, RETX, ClusterPdu, DataBlock, RoundBlock, SnapshotBlock
 
 
-class Round:
-    """What one entity has collected in one round. The first snapshot of an entity counts: they are frozen (D-ST-9)."""
+class Recovery:
+    """The rounds of one entity. `begins` is called in each, once it has begun and before its snapshot is made."""
 
-    __slots__ = ("acks", "arrivals", "c", "number", "snapshots")
+    def __init__(
+        self, core: Core, membership: Membership, transfer: Transfer, begins: Callable[[], None] = lambda: None
+    ) -> None:
+        self._core, self._membership, self._transfer, self._begins = core, membership, transfer, begins
+        self._phase = core.phase
+        self._go_back = core.options.recovery == "go_back"
+        self._words = words_for(core.window) if core.options.recovery == "selective" else 0
+        self.forget()
 
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.snapshots: dict[int, SnapshotBlock] = {}
-        self.acks: dict[int, RoundBlock] = {}
-        self.arrivals: list[int] = []  # ORDR: as the RST_PAKs came (D-ST-15)
-        self.c: tuple[int, ...] | None = None
+    def forget(self) -> None:
+        """No round yet."""
+        self._phase.mode, self._phase.epoch = Mode.DATA, 0
+        self.round: Round | None = None
+        self.deadline: int | None = None  # T_r
+        self.ended = False  # a round has, and what waited for its end has not been taken
+        self._old: RoundBlock | None = None  # my RST_ACK of the last round, for peers that come late
+        self._resent: dict[int, int] = {}  # when a TSEQ was last sent again, in this round
+        self._early: dict[tuple[object, ...], ClusterPdu] = {}  # FUT: PDUs of epochs I have not reached, each once
 
-    def collect_snapshot(self, x: SnapshotBlock) -> bool:
-        """A RST_PAK; whether its sender's was there before."""
-        if x.src not in self.arrivals:
-            self.arrivals.append(x.src)
-        return self.snapshots.setdefault(x.src, x) is not x
+    def join_epoch(self, epoch: int) -> None:
+        """The cluster that I enter is there."""
+        self._phase.epoch = epoch
 
-    def collect_ack(self, x: RoundBlock) -> bool:
-        """A RST_ACK, with its copy of the RST_PAK; whether one was there before."""
-        self.snapshots.setdefault(x.src, x)
-        return self.acks.setdefault(x.src, x) is not x
+    # PDUs of other epochs
 
+    def keep_for_later(self, pdu: ClusterPdu) -> None:
+        key = (pdu.src, type(pdu), pdu.epoch, pdu.tseq)
+        if len(self._early) < self._core.window * self._core.n:  # what all may send before they need me
+            self._early.setdefault(key, pdu)
+        else:
+            self._core.counters["future_dropped"] += 1
 
-def words_for(window: int) -> int:
-    """Words per entity that hold the bitmap of a window."""
-    return -(-window // WORD)
+    def due(self) -> Iterator[ClusterPdu]:
+        """What waited for the end of a round, whenever one has ended."""
+        while self.ended:
+            self.ended = False
+            waiting, self._early = self._early, {}
+            yield from waiting.values()
 
+    # Data
 
-def bitmap(held: Iterable[int], lo: int, words: int) -> list[int]:
-    """Which numbers from lo+1 on are held, as words, the top one first; what does not fit is left out."""
-    bits, limit = 0, words * WORD
-    for number in held:
-        if 0 <= number - lo - 1 < limit:
-            bits |= 1 << (number - lo - 1)
-    return [bits >> (WORD * (words - 1 - w)) & 0xFFFFFFFF for w in range(words)]
+    def on_data(self, p: DataBlock) -> None:
+        """E4, E9: data of my epoch goes to the data transfer; if it shows a loss, a round begins."""
+        phase = self._phase
+        if p.flags & RETX:
+            if phase.mode in (Mode.ACKWAIT, Mode.RECOV) and p.epoch == phase.epoch + 1 and self._transfer.retake(p):
+                self._finish_if_complete()
+        elif p.epoch > phase.epoch:
+            self.keep_for_later(p)
+        elif p.epoch < phase.epoch:
+            self._core.counters["stale"] += 1
+        else:
+            lost = self._transfer.take(p)
+            if phase.mode is Mode.DATA:  # in a round the line decides what a go-back needs from SL
+                self._transfer.trim()
+                if lost:
+                    self.start()
+                else:
+                    self._transfer.progress()
 
+    # The beginning
 
-def is_held(number: int, lo: int, words: Sequence[int]) -> bool:
-    """Whether the bitmap says that `number` is held."""
-    bit = number - lo - 1
-    if not 0 <= bit < WORD * len(words):
+    def start(self) -> None:
+        """I have lost something that was for me."""
+        self._core.counters["rounds_started"] += 1
+        self._core.emit(self._snapshot(self._core.rows.rst))
+        self._enter()
+
+    def _enter(self) -> None:
+        core = self._core
+        core.counters["rounds"] += 1
+        self._transfer.hush()
+        self._phase.mode = Mode.PAKWAIT
+        self._begins()
+        current = self.round = Round(self._phase.epoch + 1)
+        self._enter_mode(Mode.PAKWAIT)
+        snapshot = self._snapshot(core.rows.pak)
+        current.snapshots[core.me] = snapshot
+        core.emit(snapshot)
+
+    def _enter_mode(self, mode: Mode) -> None:
+        """Every change of mode re-arms T_r."""
+        self._phase.mode = mode
+        self.deadline = None if mode is Mode.DATA else self._core.next_repetition()
+        self._core.note(Log(NoteKind.STATE, values=(self._phase.epoch,), text=mode.value))
+
+    # E5
+
+    def on_pdu(self, x: SnapshotBlock) -> None:
+        """E5."""
+        phase, answerable = self._phase, not x.flags & RESP
+        if x.epoch > phase.epoch + 1:
+            if answerable:
+                self.keep_for_later(x)
+            return
+        if x.epoch <= phase.epoch:
+            self._on_late(x, answerable)
+            return
+        if phase.mode is Mode.DATA:
+            self._enter()
+        assert self.round is not None
+        repeated = self._collect(self.round, x)
+        self._advance()
+        if not answerable or self.round is None or x.epoch != self.round.number:
+            return
+        if isinstance(x, RoundBlock) and x.flags & PHASE:
+            if phase.mode is Mode.RECOV and (x.src != self._core.me or self._core.rules.own_served):
+                self._serve(x)
+        elif phase.mode in (Mode.ACKWAIT, Mode.RECOV) and x.src != self._core.me and repeated:
+            self._core.answer("RST_ACK", lambda: self._ack(RESP))
+
+    def _on_late(self, x: SnapshotBlock, answerable: bool) -> None:
+        """E5.2: a peer is still in the round that I have finished."""
+        old = self._old
+        if x.epoch != self._phase.epoch or old is None:
+            self._core.counters["stale"] += 1
+        elif answerable and x.src != self._core.me:
+            if isinstance(x, RoundBlock) and x.flags & PHASE:
+                self._serve(x)
+            else:
+                self._core.answer("old", lambda: replace(old, flags=RESP | PHASE, **self._membership.stamp()))
+
+    def _collect(self, current: Round, x: SnapshotBlock) -> bool:
+        """Take what x says. Whether its sender repeats itself, hence lacks my RST_ACK.
+
+        What comes for the first time is not answered, so that an undisturbed round costs 2n+1 PDUs.
+        """
+        if isinstance(x, RoundBlock):
+            return current.collect_ack(x)
+        if isinstance(x, self._core.rows.pak):
+            return current.collect_snapshot(x)
         return False
-    return bool(words[len(words) - 1 - bit // WORD] >> (bit % WORD) & 1)
+
+    # From phase to phase
+
+    def adopt(self, number: int, c: tuple[int, ...]) -> None:
+        """Somebody has fixed the line of that round: if I am in it, and wait for one, it is mine."""
+        current = self.round
+        if self._phase.mode is Mode.PAKWAIT and current is not None and current.c is None and current.number == number:
+            current.c = c
+
+    def go_on(self) -> None:
+        """The membership has changed, so that the round may wait for fewer."""
+        self._advance()
+        self._finish_if_complete()
+
+    def _advance(self) -> None:
+        """As far as what has come allows."""
+        current, members = self.round, self._membership.members
+        assert current is not None
+        if self._phase.mode is Mode.PAKWAIT:
+            if current.c is None:
+                current.c = self._membership.line(current)
+            if current.c is not None:
+                self._enter_mode(Mode.ACKWAIT)
+                mine = self._ack(0)
+                current.acks[self._core.me] = mine
+                self._core.emit(mine)
+        if self._phase.mode is Mode.ACKWAIT and members <= current.acks.keys():
+            self._recover(current)
+
+    def _recover(self, current: Round) -> None:
+        core, log, c = self._core, self._transfer.log, current.c
+        assert c is not None
+        self._enter_mode(Mode.RECOV)
+        front, rear = core.rules.cut(log.all(), Evidence(core.me, c, current.snapshots))
+        self._transfer.deliver_at_once(front, rear, "before the line")
+        if self._go_back:
+            log.discard_all(c)
+        acks = [current.acks[j] for j in sorted(self._membership.members)]
+        if core.rules.early_expectation:
+            for x in acks:
+                log.preq[x.src - 1] = x.d[log.slot]
+        if self._go_back:
+            for p in self._transfer.sl.unacknowledged:
+                if p.epoch <= self._phase.epoch and p.tseq >= c[core.index]:
+                    self._resend(p, current.number)
+        else:
+            for x in acks:
+                self._serve(x)
+        self._finish_if_complete()
+
+    def _serve(self, x: RoundBlock) -> None:
+        """§4.3 (1): send again what x's sender lacks."""
+        core = self._core
+        lo, k = x.lo[core.index], core.slot[x.src - 1]
+        words = x.held[core.index * x.words : (core.index + 1) * x.words]
+        for p in self._transfer.sl.unacknowledged:
+            number = p.pseq[k]
+            wanted = p.epoch < x.epoch and x.src in p.dst and core.rules.asked_for(number, lo)
+            if wanted and not is_held(number, lo, words):
+                self._resend(p, x.epoch)
+
+    def _resend(self, p: DataBlock, number: int) -> None:
+        """One copy serves all who lost it: once per T_r/2."""
+        core, last = self._core, self._resent.get(p.tseq)
+        if last is None or core.now_ns - last >= core.timing.round // 2:
+            self._resent[p.tseq] = core.now_ns
+            core.counters["retransmitted"] += 1
+            core.emit(replace(p, flags=RETX, epoch=number, **self._membership.stamp()))
+
+    def _finish_if_complete(self) -> None:
+        core, current, log = self._core, self.round, self._transfer.log
+        if self._phase.mode is not Mode.RECOV or current is None:
+            return
+        sources = [(j, current.acks[j]) for j in self._membership.sources()]
+        if any(log.lacks(j, theirs.d[log.slot]) for j, theirs in sources):
+            return
+        log.keep_only(sort_rear(log.rrl, core.rules.order(core.n, current.arrivals)))
+        for j, theirs in sources:
+            log.expect(j, theirs.tseq, theirs.d[log.slot])
+        log.hold_none()
+        self._old = replace(current.acks[core.me], lo=tuple(log.preq), words=0, held=())
+        self._phase.epoch += 1
+        self.round = None
+        self._enter_mode(Mode.DATA)
+        self._resent.clear()
+        self._transfer.kick(core.timing.kick)
+        self.ended = True
+
+    def fire(self) -> None:
+        """E6: T_r."""
+        core, current = self._core, self.round
+        if current is None or self.deadline is None or core.now_ns < self.deadline:
+            return
+        core.counters["repetitions"] += 1
+        if self._phase.mode is Mode.PAKWAIT:
+            core.emit(replace(current.snapshots[core.me], **self._membership.stamp()))
+        else:
+            mine = self._ack(PHASE if self._phase.mode is Mode.RECOV else 0)
+            core.emit(mine)
+            if self._phase.mode is Mode.RECOV and core.rules.own_served:
+                self._serve(mine)  # nobody else can: the copy on the loop-back may be lost again (D-ST-22)
+        self.deadline = core.next_repetition()
+
+    # What I say
+
+    def _snapshot(self, row: type[Any], **fields: Any) -> Any:
+        core, log = self._core, self._transfer.log
+        common = {"flags": 0, "epoch": self._phase.epoch + 1, "a_t": tuple(log.treq), "a_p": tuple(log.preq)}
+        return row(
+            src=core.me,
+            cluster=core.options.cluster,
+            n=core.n,
+            tseq=self._transfer.sl.tseq,
+            **{**common, **fields},
+            **self._membership.stamp(),
+        )
+
+    def _ack(self, flags: int) -> RoundBlock:
+        """My RST_ACK. Snapshot, numbers and line are those of the round; what I miss is what I miss now."""
+        core, current, log = self._core, self.round, self._transfer.log
+        assert current is not None and current.c is not None
+        snapshot = current.snapshots[core.me]
+        held: list[int] = []
+        if self._words:
+            for k in range(core.n):
+                held += bitmap(log.held[k], log.preq[k], self._words)
+        made: RoundBlock = self._snapshot(
+            core.rows.ack,
+            flags=flags,
+            a_t=snapshot.a_t,
+            a_p=snapshot.a_p,
+            d=tuple(self._transfer.sl.pseq),
+            c=current.c,
+            lo=tuple(log.preq),
+            words=self._words,
+            held=tuple(held),
+        )
+        return made

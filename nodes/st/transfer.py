@@ -2,332 +2,215 @@
 
 The steps are numbered: E1 send, E2 acknowledge, E3 stay awake while unsettled, E4 receive data. What decides (rules.py)
 and what is kept (logs.py, minima.py) stands elsewhere; here is the order of things. Losses are repaired by rounds
-(entity.py).
+(recovery.py), during which nothing is sent here.
 
 Idle rules: a data PDU and a NEED arm T_ack everywhere; an unsettled entity keeps sending ACK PDUs with NEED; a
-settled one answers at most once per T; ACK PDUs unsettle nobody. So every exchange ends in silence (D-ST-8).
+settled one answers at most once per T; an ACK PDU never makes its receiver unsettled. So every exchange ends in
+silence (D-ST-8).
 """
 
 from __future__ import annotations
 
-import random
-from abc import ABC, abstractmethod
-from collections import Counter, deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections import deque
+from collections.abc import Iterable
 
-from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
+from nodes.machine import Log, Submit
+from nodes.st.core import Core
 from nodes.st.logs import Arrival, ReceiveLog, SendLog
-from nodes.st.options import StOptions, Timing
-from nodes.st.recovery import Mode
-from nodes.st.rules import chosen
+from nodes.st.membership import Membership
+from nodes.st.round import Mode
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind, Sent
-from nodes.wire.st import NEED, RETX, ClusterPdu, DataBlock, SnapshotBlock
+from nodes.wire.st import NEED, ClusterPdu, DataBlock, SnapshotBlock
 
 MAX_PAYLOAD = 1024  # with the vectors of 32 entities a frame still fits an Ethernet
 MAX_BUF = 0xFFFF
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """The PDU classes of a protocol built on this entity."""
+class Transfer:
+    """What one entity sends and receives."""
 
-    data: type[Any]
-    rst: type[Any]
-    pak: type[Any]
-    ack: type[Any]
-
-
-class DataTransfer(ABC):
-    """The first half of E_i; entity.py has the other."""
-
-    def __init__(self, setting: Setting, options: StOptions, rows: Rows, slot: tuple[int, ...]) -> None:
-        n = len(setting.members)
-        if setting.members != tuple(range(1, n + 1)):
-            raise ValueError(f"entities are 1..n, not {setting.members}")
-        self.me, self.n, self.index = setting.me, n, setting.me - 1
-        self.members = frozenset(setting.members)  # who takes part in minima and rounds
-        self.timing = Timing.of(options, n, setting.slot_ns)
-        self._setting, self._options, self._rows, self._slot = setting, options, rows, slot
-        self._rules = chosen(options.switches())
-        self._window = options.window or 3 * n
-        self._share = options.buffer_share * n
-        self._random = random.Random(setting.seed)
+    def __init__(self, core: Core, membership: Membership) -> None:
+        self._core, self._membership = core, membership
+        self._share = core.options.buffer_share * core.n
         self._requests: deque[Submit] = deque()
-        self._counters: Counter[str] = Counter()
-        self._outputs: list[Output] = []
-        self._now = 0
-        self._empty()
+        self.forget()
 
-    def _empty(self) -> None:
-        """Nothing sent, nothing received."""
-        self.mode = Mode.DATA
-        self.epoch = 0
-        self._ack_at: int | None = None  # T_ack
-        self._round_at: int | None = None  # T_r
-        self._future: dict[tuple[object, ...], ClusterPdu] = {}  # FUT: PDUs of epochs I have not reached, each once
-        self._replay = False
-        self.sl = SendLog(self._slot)
-        self.log = ReceiveLog(self.me, self._slot, self._rules)
-        self._buf = [min(self._setting.buffer_pdus, MAX_BUF)] * self.n
-
-    # The machine
-
-    @property
-    def deadline(self) -> int | None:
-        """The earlier of T_ack and T_r."""
-        if self._round_at is None or (self._ack_at is not None and self._ack_at < self._round_at):
-            return self._ack_at
-        return self._round_at
-
-    def step(self, event: Input, now_ns: int) -> list[Output]:
-        """Take one input."""
-        self._now = now_ns
-        if isinstance(event, Received):
-            self._receive(event.pdu)
-        elif isinstance(event, Submit):
-            self._submit(event)
-        self._fire()
-        self._settle()
-        outputs, self._outputs = self._outputs, []
-        return outputs
+    def forget(self) -> None:
+        """Nothing sent, nothing received. What the application has asked for stays."""
+        core = self._core
+        self.sl = SendLog(core.slot)
+        self.log = ReceiveLog(core.me, core.slot, core.rules)
+        self.deadline: int | None = None  # T_ack
+        self._buf = [min(core.setting.buffer_pdus, MAX_BUF)] * core.n
 
     def settled(self) -> bool:
-        """No request, no unconfirmed PDU, no round."""
-        return self.mode is Mode.DATA and not self._requests and not self.unsettled()
+        """No request, no unconfirmed PDU."""
+        return not self._requests and not self._unsettled()
 
-    def counters(self) -> Mapping[str, int]:
-        """Totals by name."""
-        return dict(self._counters)
-
-    def unsettled(self) -> bool:
+    def _unsettled(self) -> bool:
         """I still wait for acknowledgements."""
         return bool(self.sl.unacknowledged or self.log.prl or self.log.rrl)
 
+    def _open(self) -> bool:
+        """May data and ACK PDUs be sent now?"""
+        return self._core.phase.mode is Mode.DATA and self._membership.may_speak()
+
     # E1, E2, E3: sending
 
-    def _submit(self, request: Submit) -> None:
+    def submit(self, request: Submit) -> None:
+        core = self._core
         if not request.to:
-            self._refuse_request(request, "no destination")
-        elif not set(request.to) <= set(self._setting.members):
-            self._refuse_request(request, "destination outside the cluster")
+            core.refuse_request(request, "no destination")
+        elif not set(request.to) <= set(core.setting.members):
+            core.refuse_request(request, "destination outside the cluster")
         elif len(request.data) > MAX_PAYLOAD:
-            self._refuse_request(request, f"payload over {MAX_PAYLOAD} bytes")
+            core.refuse_request(request, f"payload over {MAX_PAYLOAD} bytes")
         else:
             self._requests.append(request)
 
-    def _refuse_request(self, request: Submit, why: str) -> None:
-        self._counters["refused_submissions"] += 1
-        self._note(NoteKind.REFUSED, self.me, request.number, peers=request.to, text=why)
-
-    def _settle(self) -> None:
-        """After every event: PDUs that were too early, requests that were waiting, and E3."""
-        while self._replay:
-            self._replay = False
-            waiting, self._future = self._future, {}
-            for pdu in waiting.values():
-                self._dispatch(pdu)
-        if self.mode is Mode.DATA and self._may_speak():
+    def settle(self) -> None:
+        """After every event: requests that were waiting, and E3."""
+        if self._open():
             while self._requests and self._window_open():
                 self._send_data(self._requests.popleft())
-            if self.unsettled():
-                self._kick()
-
-    def _may_speak(self) -> bool:
-        """May I send data and ACK PDUs, as far as others have a say in it?"""
-        return True
+            if self._unsettled():
+                self.kick()
 
     def _window_open(self) -> bool:
         """The flow condition (§3.2, D-ST-20)."""
-        least_buf = min(self._buf) if len(self.members) == self.n else min([self._buf[j - 1] for j in self.members])
-        limit = max(1, min(self._window, least_buf // self._share))
+        core, members = self._core, self._membership.members
+        least_buf = min(self._buf) if len(members) == core.n else min([self._buf[j - 1] for j in members])
+        limit = max(1, min(core.window, least_buf // self._share))
         sl = self.sl
-        return self._rules.window_open(limit, len(sl.unacknowledged), sl.tseq, self.log.al.minimum[self.index])
+        return core.rules.window_open(limit, len(sl.unacknowledged), sl.tseq, self.log.al.minimum[core.index])
 
     def _send_data(self, request: Submit) -> None:
-        dst = self._destinations(request)
-        tseq, pseq = self.sl.stamp(dst)
-        p = self._data(tseq, pseq, dst, NEED, request.data)
+        core, dst = self._core, tuple(sorted(set(request.to)))
+        p = self._data(dst, NEED, request.data)
         self.sl.unacknowledged.append(p)
-        self._ack_at = None
-        self._counters["data"] += 1
-        self._note(NoteKind.SENT, self.me, self._id(p), peers=dst, values=Sent(request.number))
-        self._emit(p)
+        self.hush()
+        core.counters["data"] += 1
+        core.note(Log(NoteKind.SENT, core.me, self._membership.id(p), peers=dst, values=Sent(request.number)))
+        core.emit(p)
 
-    def _destinations(self, request: Submit) -> tuple[int, ...]:
-        return tuple(sorted(set(request.to)))
-
-    def _id(self, p: DataBlock) -> int:
-        """The number of p in the run."""
-        return p.tseq
-
-    def _send_ack(self) -> None:
+    def send_ack(self) -> None:
         """E2: an ACK PDU, a DATA PDU with no destination. It consumes a TSEQ and is not kept."""
-        tseq, pseq = self.sl.stamp(())
-        self._counters["acks"] += 1
-        self._emit(self._data(tseq, pseq, (), NEED if self.unsettled() else 0, b""))
+        if self._open():
+            self._core.counters["acks"] += 1
+            self._core.emit(self._data((), NEED if self._unsettled() else 0, b""))
 
-    def _data(self, tseq: int, pseq: tuple[int, ...], dst: tuple[int, ...], flags: int, payload: bytes) -> DataBlock:
-        log = self.log
-        free = self._setting.buffer_pdus - len(log.rrl) - len(log.prl)
-        made: DataBlock = self._rows.data(
-            src=self.me,
-            cluster=self._options.cluster,
-            n=self.n,
+    def _data(self, dst: tuple[int, ...], flags: int, payload: bytes) -> DataBlock:
+        core, log = self._core, self.log
+        tseq, pseq = self.sl.stamp(dst)
+        free = core.setting.buffer_pdus - len(log.rrl) - len(log.prl)
+        made: DataBlock = core.rows.data(
+            src=core.me,
+            cluster=core.options.cluster,
+            n=core.n,
             flags=flags,
-            epoch=self.epoch,
+            epoch=core.phase.epoch,
             tseq=tseq,
             buf=min(max(free, 0), MAX_BUF),
             dst=dst,
             ack=tuple(log.treq),
             pseq=pseq,
             payload=payload,
-            **self._stamp(),
+            **self._membership.stamp(),
         )
         return made
 
-    def _stamp(self) -> dict[str, Any]:
-        """Further fields of every PDU."""
-        return {}
-
-    def _kick(self, delay: int | None = None) -> None:
+    def kick(self, delay: int | None = None) -> None:
         """Arm T_ack, uniform in [T/2, T]."""
-        if self._ack_at is None and self.mode is Mode.DATA and self._may_speak():
-            half = self.timing.period // 2
-            self._ack_at = self._now + (half + int(self._random.random() * half) if delay is None else delay)
+        if self.deadline is None and self._open():
+            core = self._core
+            half = core.timing.period // 2
+            self.deadline = core.now_ns + (half + int(core.chance.random() * half) if delay is None else delay)
 
-    def _fire(self) -> None:
-        if self._ack_at is not None and self._now >= self._ack_at:
-            self._ack_at = None
-            if self.mode is Mode.DATA and self._may_speak():
-                self._send_ack()
-        if self._round_at is not None and self._now >= self._round_at:
-            self._repeat_round()
+    def hush(self) -> None:
+        """No ACK PDU is needed now."""
+        self.deadline = None
 
-    # Receiving
+    def fire(self) -> None:
+        """T_ack."""
+        if self.deadline is not None and self._core.now_ns >= self.deadline:
+            self.deadline = None
+            self.send_ack()
 
-    def _receive(self, pdu: Pdu) -> None:
-        objection = self._objection(pdu)
-        if objection:
-            self._counters[f"refused_{objection.replace(' ', '_')}"] += 1
-            self._note(NoteKind.REFUSED, pdu.src, text=objection)
-            return
-        assert isinstance(pdu, ClusterPdu)
-        self._dispatch(pdu)
+    # E4: receiving
 
-    def _objection(self, pdu: Pdu) -> str:
+    def objection(self, pdu: Pdu) -> str:
         """Why a PDU is none of mine, or nothing. Whatever passes can do no harm."""
-        if not isinstance(pdu, ClusterPdu) or pdu.TYPE.proto != self._rows.data.TYPE.proto:
+        core = self._core
+        if not isinstance(pdu, ClusterPdu) or pdu.TYPE.proto != core.rows.data.TYPE.proto:
             return "foreign protocol"
-        if pdu.cluster != self._options.cluster:
+        if pdu.cluster != core.options.cluster:
             return "foreign cluster"
-        if pdu.n != self.n:
+        if pdu.n != core.n:
             return "wrong size of the cluster"
-        if not 1 <= pdu.src <= self.n:
+        if not 1 <= pdu.src <= core.n:
             return "source outside the cluster"
-        if isinstance(pdu, DataBlock):
-            if self._sees_the_future(pdu, pdu.ack):
+        if isinstance(pdu, DataBlock | SnapshotBlock):
+            expected = pdu.ack if isinstance(pdu, DataBlock) else pdu.a_t
+            if expected[core.index] > self.sl.tseq and self._membership.concerns_me(pdu):
                 return "acknowledges what was not sent"
-            if pdu.tseq < 1 or 0 in pdu.pseq:
+            if isinstance(pdu, DataBlock) and (pdu.tseq < 1 or 0 in pdu.pseq):
                 return "number zero"
-        elif isinstance(pdu, SnapshotBlock) and self._sees_the_future(pdu, pdu.a_t):
-            return "acknowledges what was not sent"
         return ""
 
-    def _sees_the_future(self, pdu: ClusterPdu, expected: Sequence[int]) -> bool:
-        """Does it acknowledge what I have not sent?"""
-        return expected[self.index] > self.sl.tseq
-
-    def _dispatch(self, pdu: ClusterPdu) -> None:
-        if isinstance(pdu, DataBlock):
-            self._on_data(pdu)
-        elif isinstance(pdu, SnapshotBlock):
-            self._on_round(pdu)
-
-    def _on_data(self, p: DataBlock) -> None:
-        """E4."""
-        if p.flags & RETX:
-            if self.mode in (Mode.ACKWAIT, Mode.RECOV) and p.epoch == self.epoch + 1:
-                self._on_retransmission(p)
-            return
-        if p.epoch != self.epoch:
-            if p.epoch > self.epoch:
-                self._keep_for_later(p)
-            else:
-                self._counters["stale"] += 1
-            return
-        log, k = self.log, p.src - 1
+    def take(self, p: DataBlock) -> bool:
+        """A PDU of my epoch, for the first time or again; whether it shows that I have lost something."""
+        core, log, k = self._core, self.log, p.src - 1
         log.al.raise_column(k, p.ack)
         self._buf[k] = p.buf
         arrival = log.take(p)
         if arrival is Arrival.KNOWN:
-            self._counters["known"] += 1
-        elif self.me in p.dst:
-            self._note(NoteKind.ACCEPTED, p.src, self._id(p), text=arrival.value)
+            core.counters["known"] += 1
+        elif core.me in p.dst:
+            core.note(Log(NoteKind.ACCEPTED, p.src, self._membership.id(p), text=arrival.value))
         if p.dst or p.flags & NEED:
-            self._kick()
-        if self.mode is Mode.DATA:  # in a round the line decides what a go-back needs from SL
-            self.sl.drop_below(log.al.minimum[self.index])
-            if arrival is Arrival.AHEAD or (self._rules.ack_evidence and self._behind(p)):
-                self._start_round()
-            else:
-                self._progress()
+            self.kick()
+        return arrival is Arrival.AHEAD or (core.rules.ack_evidence and self._behind(p))
 
     def _behind(self, p: DataBlock) -> bool:
         return any(ack > treq for k, (ack, treq) in enumerate(zip(p.ack, self.log.treq, strict=True)) if k != p.src - 1)
 
-    def _keep_for_later(self, pdu: ClusterPdu) -> None:
-        key = (pdu.src, type(pdu), pdu.epoch, pdu.tseq)
-        if len(self._future) < self._window * self.n:  # what all may send before they need me
-            self._future.setdefault(key, pdu)
-        else:
-            self._counters["future_dropped"] += 1
+    def retake(self, p: DataBlock) -> bool:
+        """E9: a PDU that was sent again; whether I lacked it. Its ACK, BUF and NEED are old and not read (D-ST-19)."""
+        lacked = self.log.retake(p)
+        if lacked:
+            self._core.note(Log(NoteKind.ACCEPTED, p.src, self._membership.id(p), text="E9"))
+        return lacked
 
-    def _progress(self) -> None:
+    def trim(self) -> None:
+        """§3.3: SL without what all have."""
+        self.sl.drop_below(self.log.al.minimum[self._core.index])
+
+    def progress(self) -> None:
         """Pre-acknowledge and confirm; never inside a round (D-ST-16)."""
         for p in self.log.preacknowledge():
-            self._note(NoteKind.PREACKED, p.src, self._id(p), text="acknowledged")
+            self._core.note(Log(NoteKind.PREACKED, p.src, self._membership.id(p), text="acknowledged"))
         for p in self.log.confirm():
             self._deliver(p, "known to all")
 
+    def deliver_at_once(self, front: Iterable[DataBlock], rest: Iterable[DataBlock], why: str) -> None:
+        """Deliver `front` because all agreed on it, not because all have acknowledged it; `rest` is what remains."""
+        core, accepted = self._core, set(map(id, self.log.rrl))
+        for p in front:
+            if id(p) in accepted:
+                core.note(Log(NoteKind.PREACKED, p.src, self._membership.id(p), text=why))
+            self._deliver(p, why)
+        self.log.keep_only(rest)
+
     def _deliver(self, p: DataBlock, rule: str) -> None:
-        self._counters["delivered"] += 1
-        self._note(NoteKind.CONFIRMED, p.src, self._id(p), text=rule)
-        self._note(NoteKind.DELIVERED, p.src, self._id(p))
+        core = self._core
+        core.counters["delivered"] += 1
+        core.note(Log(NoteKind.CONFIRMED, p.src, self._membership.id(p), text=rule))
+        core.note(Log(NoteKind.DELIVERED, p.src, self._membership.id(p)))
 
-    # What the rounds do
+    # What views do
 
-    @abstractmethod
-    def _start_round(self) -> None:
-        """I have lost something that was for me."""
-
-    @abstractmethod
-    def _on_round(self, x: SnapshotBlock) -> None:
-        """E5: a PDU of a round."""
-
-    @abstractmethod
-    def _on_retransmission(self, p: DataBlock) -> None:
-        """E9: a PDU sent again."""
-
-    @abstractmethod
-    def _repeat_round(self) -> None:
-        """E6: T_r."""
-
-    # Outputs
-
-    def _emit(self, pdu: Pdu) -> None:
-        self._outputs.append(Send(pdu))
-
-    def _note(
-        self,
-        kind: NoteKind,
-        about: int = 0,
-        seq: int = 0,
-        *,
-        peers: tuple[int, ...] = (),
-        values: tuple[int, ...] = (),
-        text: str = "",
-    ) -> None:
-        self._outputs.append(Log(kind, about, seq, peers, values, text))
+    def begin_source(self, j: int, tseq: int, pseq: int) -> None:
+        """E_j begins to send for everybody with these numbers, and has as much room as I."""
+        self.log.begin_source(j, tseq, pseq)
+        self._buf[j - 1] = self._buf[self._core.index]

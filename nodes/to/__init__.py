@@ -2,7 +2,7 @@
 
 from nodes.facet import ProtocolSpec
 from nodes.st.transfer import MAX_PAYLOAD
-from nodes.to.live import entity
+from nodes.to.machine import To
 from nodes.to.options import ToOptions
 from nodes.to.pdus import PDUS
 
@@ -10,7 +10,7 @@ PROTOCOL = ProtocolSpec(
     name="to",
     transport="channel",
     options=ToOptions,
-    make=entity,
+    make=To,
     properties=("TD-1", "TD-2", "TD-3", "TD-4", "TD-5", "TD-6"),
     pdus=PDUS,
     beats=lambda options: True,

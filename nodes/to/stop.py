@@ -8,18 +8,17 @@ live entity. Data transfer goes on meanwhile; a recovery round waits for the rou
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from nodes.st.recovery import Mode, Round
-from nodes.to.control import Control
+from nodes.machine import Log
+from nodes.st.round import Mode
+from nodes.to.attempt import Vector
+from nodes.to.parts import Parts
 from nodes.to.views import View, ViewMode, active, with_stopped
 from nodes.wire.note import NoteKind
 from nodes.wire.st import RESP
 from nodes.wire.to import StopBlock, ToPdu, ToStop, ToStopAck, ToStopPack
-
-Vector = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,242 +30,239 @@ class StopRecord:
     star: Vector
 
 
-@dataclass(frozen=True, slots=True)
-class JoinRecord:
-    """A join for which I have sent RCV_ACK, so that somebody may have committed it."""
+class Stops:
+    """The stop rounds of one entity."""
 
-    v: View
-    nxt: Vector
-    nxtp: Vector
+    def __init__(self, parts: Parts) -> None:
+        self._core, self._standing, self._timers = parts.core, parts.standing, parts.timers
+        self._transfer, self._recovery, self._waiting = parts.transfer, parts.recovery, parts.waiting
+        self._live, self._leave, self._pdu_of = parts.manner.live, parts.leave, parts.pdu
+        self.forget()
 
-
-class Stopping(Control):
-    """E_i with stop rounds."""
-
-    def _empty(self) -> None:
-        super()._empty()
+    def forget(self) -> None:
+        """No stop round yet."""
         self._packs: dict[int, Vector] = {}
-        self._sacks: dict[int, Vector] = {}
+        self._acks: dict[int, Vector] = {}
         self._low: dict[tuple[int, int], int] = {}  # REQ* that I have acknowledged, per entity and incarnation (D-TO-8)
-        self._stopped: StopRecord | None = None
-        self._joined: JoinRecord | None = None  # jrec
-        self._reported_c: tuple[int, Vector] | None = None  # a line that a counted STOP* told of
+        self._last: StopRecord | None = None
+        self._reported: tuple[int, Vector] = 0, ()  # a recovery round and its line, of which a counted STOP* told
 
     # S1
 
-    def _suspect(self, whom: list[int]) -> None:
-        if self.vm in (ViewMode.JOINING, ViewMode.LEFT):
-            return
-        self.v = with_stopped(self.v, whom)
-        self._stop_round(ToStop)
+    def watch(self) -> None:
+        """S1: whose T_stop has passed?"""
+        here, timers = self._standing, self._timers
+        silent = timers.silent(here.others())
+        if silent:
+            self.suspect(silent)
+        if here.is_inside():
+            timers.watch_for(here.others())
 
-    def _take_leave(self) -> None:
-        """A farewell is a STOP about myself. If it is lost, T_stop finds out."""
-        if self.vm not in (ViewMode.JOINING, ViewMode.LEFT):
-            self.v = with_stopped(self.v, [self.me])
-            self._emit_stop(ToStop, self._report())
-            self._fall_silent()
+    def suspect(self, whom: list[int]) -> None:
+        """These have stopped."""
+        here = self._standing
+        if here.is_inside():
+            here.know(with_stopped(here.v, whom))
+            self.begin(ToStop)
 
-    def _stop_round(self, row: type[Any]) -> None:
+    def say_farewell(self) -> None:
+        """A STOP about myself. If it is lost, T_stop finds out."""
+        here = self._standing
+        here.know(with_stopped(here.v, [self._core.me]))
+        self._say(ToStop, self.report())
+
+    def begin(self, row: type[Any]) -> None:
+        """The stops that I know of are to be agreed on."""
+        here = self._standing
         if not self._can_decide():
             return
-        aborted_join = self.vm is ViewMode.ADMITTING and self._joined is None
-        self._packs, self._sacks = {}, {}
-        self._enter_view_mode(ViewMode.STOPPING)
-        self._counters["stop_rounds"] += 1
+        aborted_join = here.vm is ViewMode.ADMITTING and here.promised is None
+        self._packs, self._acks = {}, {}
+        here.enter(ViewMode.STOPPING)
+        self._core.counters["stop_rounds"] += 1
         if aborted_join:
-            self._replay_buffered()
-        self._emit_stop(row, self._report())
-        self._view_at = self._next_repetition()
-        self._advance_stop()
+            self._waiting.look_again()
+        self._say(row, self.report())
+        self._timers.repeat()
+        self.advance()
+        if self._live and here.vm is ViewMode.STOPPING and here.promised is None:
+            self._waiting.look_again()  # nobody has committed a join that I have not acknowledged
 
     def _can_decide(self) -> bool:
         """Stop bits are never taken back: who has lost its quorum can never commit again, and leaves (D-TO-4)."""
-        record = self._joined
+        here, promised = self._standing, self._standing.promised
         left = [
             j
-            for j in active(self.v)
-            if self.v[j - 1] == self.committed[j - 1] or (record is not None and self.v[j - 1] == record.v[j - 1])
+            for j in active(here.v)
+            if here.v[j - 1] == here.committed[j - 1] or (promised is not None and here.v[j - 1] == promised.v[j - 1])
         ]
-        if len(left) >= self.quorum:
+        if len(left) >= here.quorum:
             return True
-        missing = tuple(j for j in range(1, self.n + 1) if j not in left)
-        self._note(NoteKind.ALARM, peers=missing, text="no quorum")
-        self._counters["no_quorum"] += 1
+        missing = tuple(j for j in range(1, self._core.n + 1) if j not in left)
+        self._core.note(Log(NoteKind.ALARM, peers=missing, text="no quorum"))
+        self._core.counters["no_quorum"] += 1
         self._leave("no quorum")
         return False
 
-    def _report(self) -> Vector:
+    # What I say
+
+    def report(self) -> Vector:
         """ackvec(): what I have of everybody. Of a stopped one no more than I have agreed to keep (D-TO-8)."""
-        report = list(self.log.treq)
-        for k, code in enumerate(self.v):
+        report, here = list(self._transfer.log.treq), self._standing
+        for k, code in enumerate(here.v):
             if code & 1:
-                known = code >> 1 == self.committed[k] >> 1
+                known = code >> 1 == here.committed[k] >> 1
                 report[k] = min(report[k], self._low.get((k, code >> 1), report[k])) if known else 1
         return tuple(report)
 
-    def _emit_stop(self, row: type[Any], ack: Vector, flags: int = 0) -> None:
-        number, c = self._own_line()
-        self._emit(self._view_pdu(row, flags, ack=ack, round=number, c=c))
+    def _say(self, row: type[Any], ack: Vector) -> None:
+        self._core.emit(self._pdu(row, ack))
 
-    def _own_line(self) -> tuple[int, Vector]:
-        """cst: the line of the recovery round I am in, once it is fixed."""
-        if self.round is not None and self.round.c is not None:
-            return self.round.number, self.round.c
-        return 0, (0,) * self.n
+    def _pdu(self, row: type[Any], ack: Vector, flags: int = 0, **view: View) -> Any:
+        """With the line of the recovery round that I am in, once it is fixed."""
+        current = self._recovery.round
+        if current is None or current.c is None:
+            return self._pdu_of(row, flags, ack=ack, round=0, c=(0,) * self._core.n, **view)
+        return self._pdu_of(row, flags, ack=ack, round=current.number, c=current.c, **view)
+
+    def repeat(self) -> None:
+        self._say(ToStopPack, self.report())
+        if self._core.me in self._acks:
+            self._say(ToStopAck, self._acks[self._core.me])
 
     # S2
 
-    def _on_stop(self, x: StopBlock) -> None:
-        answerable = not x.flags & RESP and x.src != self.me
-        record = self._stopped
-        if record is not None and x.v == record.v and (self.vm is not ViewMode.STOPPING or x.v != self.v):
+    def on_stop(self, x: StopBlock) -> None:
+        here, record = self._standing, self._last
+        answerable = not x.flags & RESP and x.src != self._core.me
+        if record is not None and x.v == record.v and (here.vm is not ViewMode.STOPPING or x.v != here.v):
             if answerable:
-                self._answer_stop(record)
+                self._answer(record)
             return
-        known = self._merge(self.v, x.v)
+        known = here.merge(here.v, x.v)
         if self._too_early(known):
             return  # it comes again after my commit
-        if known != self.v:
-            self.v = known
-            self._stop_round(ToStopPack)
-        if self.vm is not ViewMode.STOPPING:
+        if known != here.v:
+            here.know(known)
+            self.begin(ToStopPack)
+        if here.vm is not ViewMode.STOPPING:
             return
-        if x.v == self.v:
+        if x.v == here.v:
             if isinstance(x, ToStopAck):
-                self._sacks[x.src] = x.ack
+                self._acks[x.src] = x.ack
             else:
                 self._packs.setdefault(x.src, x.ack)
             if x.round:
-                self._reported_c = (x.round, x.c)
-            self._advance_stop()
+                self._reported = x.round, x.c
+            self.advance()
         elif answerable:
-            self._limited("STOP_PACK", lambda: self._emit_stop(ToStopPack, self._report()))
+            self._core.answer("STOP_PACK", lambda: self._pdu(ToStopPack, self.report()))
 
     def _too_early(self, known: View) -> bool:
         """Does the news raise an incarnation whose predecessor I have not yet seen out?"""
-        for mine, then, committed in zip(self.v, known, self.committed, strict=True):
-            if then >> 1 > mine >> 1 and (not committed & 1 or self.vm is ViewMode.ADMITTING):
+        here = self._standing
+        for mine, then, committed in zip(here.v, known, here.committed, strict=True):
+            if then >> 1 > mine >> 1 and (not committed & 1 or here.vm is ViewMode.ADMITTING):
                 return True
         return False
 
-    def _answer_stop(self, record: StopRecord) -> None:
-        def both() -> None:
-            for row, ack in ((ToStopPack, record.pack), (ToStopAck, record.star)):
-                number, c = self._own_line()
-                self._emit(self._view_pdu(row, RESP, v=record.v, ack=ack, round=number, c=c))
+    def _answer(self, record: StopRecord) -> None:
+        self._core.answer(
+            "STOP",
+            lambda: self._pdu(ToStopPack, record.pack, RESP, v=record.v),
+            lambda: self._pdu(ToStopAck, record.star, RESP, v=record.v),
+        )
 
-        self._limited("STOP", both)
+    # Agreement
 
-    def _repeat_stop(self) -> None:
-        self._emit_stop(ToStopPack, self._report())
-        if self.me in self._sacks:
-            self._emit_stop(ToStopAck, self._sacks[self.me])
-
-    def _advance_stop(self) -> None:
-        voters = self._voters()
-        self._packs[self.me] = self._report()
-        if self.me not in self._sacks and all(j in self._packs for j in voters):
+    def advance(self) -> None:
+        """As far as what has come allows."""
+        here, me = self._standing, self._core.me
+        voters = here.voters()
+        self._packs[me] = self.report()
+        if me not in self._acks and all(j in self._packs for j in voters):
             star = self._star(voters)
-            for k, code in enumerate(self.v):
+            for k, code in enumerate(here.v):
                 if code & 1:
                     key = (k, code >> 1)
                     self._low[key] = min(self._low.get(key, star[k]), star[k])
-            self._sacks[self.me] = star
-            self._emit_stop(ToStopAck, star)
-        if len(voters) >= self.quorum and all(j in self._sacks for j in voters):
-            self._commit_stop(voters)
+            self._acks[me] = star
+            self._say(ToStopAck, star)
+        if len(voters) >= here.quorum and all(j in self._acks for j in voters):
+            self._commit_round(voters)
 
     def _star(self, voters: list[int]) -> Vector:
         """REQ*: of a stopped entity the least that any voter has; of the others what I have (D-TO-1)."""
+        treq = self._transfer.log.treq
         return tuple(
             [
-                min([self._packs[j][k] for j in voters]) if code & 1 else self.log.treq[k]
-                for k, code in enumerate(self.v)
+                min([self._packs[j][k] for j in voters]) if code & 1 else treq[k]
+                for k, code in enumerate(self._standing.v)
             ]
         )
 
-    def _commit_stop(self, voters: list[int]) -> None:
-        star = self._sacks[self.me]
-        for k, code in enumerate(self.v):
-            if code & 1 and any(self._sacks[j][k] != star[k] for j in voters):
-                self._note(NoteKind.ALARM, peers=(k + 1,), text="one view, two REQ*")
-        self._commit_stopped([k for k, code in enumerate(self.v) if code & 1 and code != self.committed[k]], star)
-        self._end_stop_round(star)
+    def _commit_round(self, voters: list[int]) -> None:
+        here, star = self._standing, self._acks[self._core.me]
+        for k, code in enumerate(here.v):
+            if code & 1 and any(self._acks[j][k] != star[k] for j in voters):
+                self._core.note(Log(NoteKind.ALARM, peers=(k + 1,), text="one view, two REQ*"))
+        self._commit([k for k, code in enumerate(here.v) if code & 1 and code != here.committed[k]], star)
+        self._end(star)
 
-    def _commit_stopped(self, whom: list[int], star: Vector) -> None:
+    def _commit(self, whom: list[int], star: Vector) -> None:
         """§3.2 (4), (5). Of an incarnation that was never committed there is nothing to delete."""
-        committed = list(self.committed)
+        here, log = self._standing, self._transfer.log
+        committed = list(here.committed)
         for k in whom:
-            if self.v[k] >> 1 == committed[k] >> 1 and not self.printed.star:
-                self._delete_from(k, star[k])
-            committed[k] = self.v[k]
-        self.committed = tuple(committed)
+            if here.v[k] >> 1 == committed[k] >> 1 and not here.printed.star:
+                deleted = log.delete_from(k + 1, star[k])
+                if deleted:
+                    self._core.counters["deleted"] += deleted
+            committed[k] = here.v[k]
+        here.commit(tuple(committed), "stop")
+        log.count_only(here.members)
+        self.forget_earlier_lives()
+
+    def forget_earlier_lives(self) -> None:
+        """What was agreed about an incarnation matters until a later one is a member."""
+        committed = self._standing.committed
         self._low = {key: low for key, low in self._low.items() if key[1] >= committed[key[0]] >> 1}
-        self._install("stop")
 
-    def _end_stop_round(self, star: Vector) -> None:
-        self._stopped = StopRecord(self.v, self._packs[self.me], star)
-        self._joined = None
-        self._view_at = None
-        self._enter_view_mode(ViewMode.NORMAL)
-        self._hear_all()
-        if self.mode is Mode.PAKWAIT and self.round is not None and self._reported_c is not None:
-            number, c = self._reported_c
-            if self.round.c is None and number == self.round.number:
-                self.round.c = c
-        self._reported_c = None
-        self._replay_buffered()
-        if self.mode is Mode.DATA:
-            self.sl.drop_below(self.log.al.minimum[self.index])
-            self._progress()
+    def _end(self, star: Vector) -> None:
+        here = self._standing
+        self._last = StopRecord(here.v, self._packs[self._core.me], star)
+        here.release()
+        self._timers.rest()
+        here.enter(ViewMode.NORMAL)
+        self._timers.restart()
+        self._recovery.adopt(*self._reported)
+        self._reported = 0, ()
+        self._waiting.look_again()
+        if self._core.phase.mode is Mode.DATA:
+            self._transfer.trim()
+            self._transfer.progress()
         else:
-            self._advance()
-            self._finish_if_complete()
+            self._recovery.go_on()
 
-    def _learn_stop(self, x: ToPdu) -> None:
+    def learn(self, x: ToPdu) -> None:
         """A stop that is committed anywhere is committed here: whoever did had my STOP_ACK, hence the same REQ*.
 
         Otherwise who suspects one more in between waits for ever for a view that the others have left behind.
         """
-        if x.committed == self.committed or x.committed[x.src - 1] != x.v[x.src - 1]:
+        here = self._standing
+        if x.committed == here.committed or x.committed[x.src - 1] != x.v[x.src - 1]:
             return
         learnt = [
             k
-            for k, (mine, theirs) in enumerate(zip(self.committed, x.committed, strict=True))
-            if theirs == mine | 1 != mine and self.v[k] == theirs and (k, mine >> 1) in self._low
+            for k, (mine, theirs) in enumerate(zip(here.committed, x.committed, strict=True))
+            if theirs == mine | 1 != mine and here.v[k] == theirs and (k, mine >> 1) in self._low
         ]
         if not learnt:
             return
-        star = [self._low.get((k, code >> 1), 1) for k, code in enumerate(self.v)]
-        self._commit_stopped(learnt, tuple(star))
-        if self.vm is ViewMode.STOPPING:
-            if all(v == c for v, c in zip(self.v, self.committed, strict=True) if v & 1):
-                self._end_stop_round(tuple(star))
+        star = tuple([self._low.get((k, code >> 1), 1) for k, code in enumerate(here.v)])
+        self._commit(learnt, star)
+        if here.vm is ViewMode.STOPPING:
+            if here.has_stops_to_commit():
+                self.advance()
             else:
-                self._advance_stop()
-
-    def _delete_from(self, k: int, star: int) -> None:
-        """§3.2 (4): of a stopped entity nothing is kept that one of us lacks."""
-        log = self.log
-        gone = [p for p in log.rrl if p.src == k + 1 and p.tseq >= star]
-        if gone:
-            log.rrl = deque(p for p in log.rrl if not (p.src == k + 1 and p.tseq >= star))
-            log.preq[k] = min([log.preq[k], *[p.pseq[0] for p in gone]])
-            self._counters["deleted"] += len(gone)
-        log.held[k].clear()
-        log.treq[k] = star
-
-    # L: recovery rounds among the members of a view
-
-    def _sources_to_complete(self) -> list[int]:
-        """Of a stopped entity nothing more can come, and what I reported of it stays what I have (D-TO-2)."""
-        return [j for j in sorted(self.members) if not self.v[j - 1] & 1]
-
-    def _fix_line(self, current: Round) -> bool:
-        """The line is fixed once, by whoever has all snapshots outside a stop round, and adopted by the others."""
-        if current.c is None and current.acks:
-            current.c = next(iter(current.acks.values())).c
-        if current.c is None and self.vm is ViewMode.STOPPING:
-            return False
-        return super()._fix_line(current)
+                self._end(star)

@@ -12,23 +12,22 @@ What is watched are the invariants of the machines, by number:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from captures.evidence import Event, Evidence, Notes
 from harness.judges import Outcome, judge
 from harness.world import Loss, World, no_loss
 from nodes.machine import Machine, Setting
-from nodes.st.entity import Entity
 from nodes.st.machine import St
 from nodes.st.options import StOptions, Timing
-from nodes.st.recovery import Mode
-from nodes.to.live import entity as to_entity
+from nodes.st.round import Mode
 from nodes.to.machine import To
 from nodes.to.options import ToOptions, ViewTiming
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind
-from nodes.wire.st import DataBlock, RoundBlock, SnapshotBlock
+from nodes.wire.st import DataBlock, RoundBlock, SnapshotBlock, StRstPak
+from nodes.wire.to import ToData, ToRstPak
 
 SLOT = 1_000
 ST = ("ST-1", "ST-2", "ST-3", "ST-4", "ST-5")
@@ -38,6 +37,9 @@ class Broken(AssertionError):
     """An invariant does not hold."""
 
 
+Entity = St | To
+
+
 class Watched(World):
     """A world that looks into the machines after their steps, at every `every`-th one."""
 
@@ -45,8 +47,8 @@ class Watched(World):
         super().__init__(seed)
         self.every = every
         self._steps = 0
-        self._known: dict[int, tuple[tuple[int, bool], list[list[int]]]] = {}
-        self._lines: dict[int, tuple[int, ...]] = {}
+        self._known: dict[int, tuple[object, list[list[int]]]] = {}
+        self._lines: dict[object, tuple[int, ...]] = {}
 
     def _after(self, number: int, outputs: list[Any]) -> None:
         super()._after(number, outputs)
@@ -57,25 +59,58 @@ class Watched(World):
                 self.look(number, machine)
 
     def look(self, number: int, machine: Entity) -> None:
-        """I1 to I4 at one machine."""
-        log, others = machine.log, {n: m for n in self._nodes if isinstance(m := self._nodes[n].machine, Entity)}
+        """I1 to I4 at one machine, against those that are in the same view."""
+        log, view = machine.transfer.log, view_of(machine)
+        if view is None:
+            return
+        machines = {n: m for n in view.members if isinstance(m := self._nodes[n].machine, Entity)}
+        others = {n: m.transfer.log for n, m in machines.items() if (theirs := view_of(m)) and theirs.code == view.code}
         for k, other in others.items():
-            if any(map(int.__gt__, log.al.columns[k - 1], other.log.treq)):
-                raise Broken(f"I1: n{number} believes n{k} has {log.al.columns[k - 1]}, it has {other.log.treq}")
+            for j in view.sources:
+                believed, has = log.al.columns[k - 1][j - 1], other.treq[j - 1]
+                if believed > has and (not view.code or self._messages(j, view.code[j - 1], range(has, believed))):
+                    raise Broken(f"I1: n{number} believes n{k} has {log.al.columns[k - 1]}, it has {other.treq}")
+        phase, current = machine.core.phase, machine.recovery.round
         now = [log.treq[:], log.preq[:], *map(list, log.al.columns), *map(list, log.pal.columns)]
-        since = (machine.epoch, machine.mode is Mode.RECOV)  # go-back discards what lies behind the line, then
+        since = (phase.epoch, phase.mode is Mode.RECOV, view)  # go-back discards what lies behind the line, then
         then, before = self._known.get(number, (since, now))
         if then == since and any(map(_fell, before, now)):
             raise Broken(f"I2: n{number} fell from {before} to {now}")
         self._known[number] = (since, now)
         for p in log.prl:
             for k, other in others.items():
-                if other.log.treq[p.src - 1] <= p.tseq:
+                if other.treq[p.src - 1] <= p.tseq:
                     raise Broken(f"I3: n{number} pre-acknowledged {p.src}:{p.tseq}, n{k} has not accepted it")
-        if machine.round is not None and machine.round.c is not None:
-            agreed = self._lines.setdefault(machine.round.number, machine.round.c)
-            if agreed != machine.round.c:
-                raise Broken(f"I4: round {machine.round.number}: {agreed} and, at n{number}, {machine.round.c}")
+        if current is not None and current.c is not None:
+            agreed = self._lines.setdefault((current.number, view.code), current.c)
+            if agreed != current.c:
+                raise Broken(f"I4: round {current.number}: {agreed} and, at n{number}, {current.c}")
+
+    def _messages(self, src: int, code: int, tseqs: range) -> bool:
+        """Are there messages among these numbers? Members of TO may pass over what are ACK PDUs only."""
+        numbered = (p for _, p in self.sent if isinstance(p, ToData) and p.src == src and p.dst)
+        return any(p.tseq in tseqs and p.v[src - 1] == code for p in numbered)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The view of one machine: what its knowledge is about."""
+
+    code: tuple[int, ...]  # equal where views are
+    members: frozenset[int]
+    sources: frozenset[int]  # whose numbers mean the same to all in this view
+
+
+def view_of(machine: Entity) -> Seen | None:
+    """In ST everybody, always; nothing for an entity of TO that is not a member."""
+    if isinstance(machine, St):
+        everybody = frozenset(machine.core.setting.members)
+        return Seen((), everybody, everybody)
+    here = machine.standing
+    if not here.is_inside() or here.committed[machine.core.index] != here.code:
+        return None
+    # Of a stopped one, what I reported is final, whatever others have.
+    return Seen(here.committed, here.members, frozenset(j for j in here.members if not here.v[j - 1] & 1))
 
 
 def _fell(before: Iterable[int], now: Iterable[int]) -> bool:
@@ -86,7 +121,7 @@ def snapshots_are_frozen(world: World) -> None:
     """I6, over everything sent."""
     first: dict[tuple[int, int], SnapshotBlock] = {}
     for _, pdu in world.sent:
-        if isinstance(pdu, SnapshotBlock) and (isinstance(pdu, RoundBlock) or type(pdu).__name__.endswith("Pak")):
+        if isinstance(pdu, RoundBlock | StRstPak | ToRstPak):
             known = first.setdefault((pdu.src, pdu.epoch), pdu)
             if (known.a_t, known.a_p) != (pdu.a_t, pdu.a_p):
                 raise Broken(f"I6: n{pdu.src} changed its snapshot of round {pdu.epoch}: {known} and {pdu}")
@@ -185,7 +220,7 @@ class Restless(Watched):
     """A world whose nodes crash, are restarted, freeze and lose their links. The judges see these faults."""
 
     def __init__(self, n: int, options: ToOptions, seed: int = 0, **setting: Any) -> None:
-        super().__init__(seed, every=1_000_000)
+        super().__init__(seed)
         self.n, self._options = n, options
         self._setting = {"slot_ns": SLOT, **setting}
         self._starts = dict.fromkeys(range(1, n + 1), 0)
@@ -196,7 +231,7 @@ class Restless(Watched):
         self._starts[me] += 1
         members, seed = tuple(range(1, self.n + 1)), self.random.randrange(1 << 30)
         start = self._starts[me]
-        return to_entity(Setting(me=me, members=members, seed=seed, incarnation=start, **self._setting), self._options)
+        return To(Setting(me=me, members=members, seed=seed, incarnation=start, **self._setting), self._options)
 
     @property
     def everybody(self) -> tuple[int, ...]:
@@ -215,7 +250,7 @@ class Restless(Watched):
     def calm(self) -> bool:
         """All who are up are members of one view, and nothing is owed to anybody."""
         alive = self.alive()
-        return all(m.settled() for m in alive) and len({m.committed for m in alive}) <= 1
+        return all(m.settled() for m in alive) and len({m.standing.committed for m in alive}) <= 1
 
     def run_until_calm(self, limit_ns: int) -> bool:
         end = self.now + limit_ns

@@ -16,7 +16,7 @@ from nodes.him.machine import Him
 from nodes.him.sender import Sending
 from nodes.machine import Received
 from nodes.st.machine import St
-from nodes.st.recovery import Mode
+from nodes.st.round import Mode
 from nodes.to.machine import To
 from tests.machines import test_him_adversity, test_st_adversity, test_to_adversity
 
@@ -72,11 +72,11 @@ def watched(cls: type[Any], states: Callable[[Any], dict[Any, str]], seen: Seen)
 
 
 def _st(machine: Any) -> dict[Any, str]:
-    return {0: machine.mode.value}
+    return {0: machine.core.phase.mode.value}
 
 
 def _to(machine: Any) -> dict[Any, str]:
-    return {0: machine.vm.value} if machine._started else {}
+    return {0: machine.standing.vm.value} if machine._started else {}
 
 
 def _him(machine: Any) -> dict[Any, str]:

@@ -12,7 +12,7 @@ from nodes.st.lines import Evidence, agreed_line, closure, partition, prefix_lin
 from nodes.st.machine import St
 from nodes.st.minima import Minima
 from nodes.st.options import StOptions
-from nodes.st.recovery import bitmap, is_held
+from nodes.st.round import bitmap, is_held
 from nodes.st.rules import (
     accept_next,
     fixed_order,
@@ -219,7 +219,7 @@ def test_bad_pdus_are_refused_and_harm_nothing(bad: Pdu, why: str) -> None:
     assert one.counters()[f"refused_{why.replace(' ', '_')}"] == 1
     assert one.settled() and one.deadline is None
     assert refusals(one.step(Received(GOOD), 6)) == []
-    assert one.log.treq == [1, 2, 1]
+    assert one.transfer.log.treq == [1, 2, 1]
 
 
 def test_stale_and_repeated_pdus_are_counted() -> None:
@@ -227,8 +227,8 @@ def test_stale_and_repeated_pdus_are_counted() -> None:
     one.step(Received(GOOD), 5)
     one.step(Received(GOOD), 6)
     one.step(Received(replace(GOOD, flags=RETX)), 7)
-    assert one.counters()["known"] == 1 and len(one.log.rrl) == 1
-    one.epoch = 3
+    assert one.counters()["known"] == 1 and len(one.transfer.log.rrl) == 1
+    one.core.phase.epoch = 3
     one.step(Received(replace(GOOD, tseq=2)), 8)
     one.step(Received(pak(2, (1, 1, 1), (1, 1, 1))), 9)
     assert one.counters()["stale"] == 2

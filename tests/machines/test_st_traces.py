@@ -68,7 +68,7 @@ def test_numbering_is_stamp_then_increment() -> None:
         "z": (3, 3, (2, 3, 2)),
         "q": (2, 2, (2, 1, 1)),
     }
-    assert [entity(world, i).sl.pseq for i in (1, 2, 3)] == [[2, 3, 3], [2, 2, 2], [3, 3, 3]]
+    assert [entity(world, i).transfer.sl.pseq for i in (1, 2, 3)] == [[2, 3, 3], [2, 2, 2], [3, 3, 3]]
 
 
 def test_example_2_c_is_lost_at_e3() -> None:
@@ -235,7 +235,7 @@ def test_an_ack_vector_ahead_of_mine_is_no_reason_for_a_round() -> None:
         say(world, [(1 + k % 4, (1 + (k + 1) % 4,), str(k)) for k in range(40)], 6 * SLOT)
         world.run(max_events=200_000)
         assert failures(world) == []
-        return entity(world, 1).epoch
+        return entity(world, 1).core.phase.epoch
 
     assert rounds(ack_evidence=True) > 2 * rounds()
 
@@ -282,4 +282,4 @@ def test_no_loss_means_no_round() -> None:
     world = st_world(4, loss=no_loss)
     say(world, [(1 + k % 4, (1, 2, 3, 4), str(k)) for k in range(60)], SLOT // 2)
     world.run()
-    assert entity(world, 1).epoch == 0 and failures(world) == []
+    assert entity(world, 1).core.phase.epoch == 0 and failures(world) == []

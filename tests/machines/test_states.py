@@ -6,7 +6,7 @@ import os
 
 from nodes.him.machine import Him
 from nodes.st.machine import St
-from nodes.st.recovery import Mode
+from nodes.st.round import Mode
 from nodes.to.machine import To
 from nodes.to.views import ViewMode
 from tests.helpers.states import PAGE, SCHEDULES, observe, page, read

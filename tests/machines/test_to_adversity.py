@@ -145,7 +145,8 @@ def complaints(seed: int, options: ToOptions | None = None, **how: Any) -> list[
         world, calm = schedule(seed, options, **how)
     except (Broken, AssertionError) as error:
         return [f"{type(error).__name__}: {error}"]
-    wrong = [] if calm else ["never calm: " + "; ".join(f"n{m.me} {m.vm.value} {m.mode.value}" for m in world.alive())]
+    states = [f"n{m.core.me} {m.standing.vm.value} {m.core.phase.mode.value}" for m in world.alive()]
+    wrong = [] if calm else ["never calm: " + "; ".join(states)]
     wrong += [e.text for e in world.history().notes if e.kind is NoteKind.ALARM and "REQ*" in e.text]
     return wrong + failures(world, TD, quiet=calm)
 

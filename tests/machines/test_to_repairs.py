@@ -10,107 +10,121 @@ from typing import Any
 
 import pytest
 
-from nodes.to.live import LiveTo
+from nodes.to.attempt import JoinRecord
+from nodes.to.join import Joins
+from nodes.to.joiner import Joiner
+from nodes.to.live import Live
 from nodes.to.machine import To
+from nodes.to.membership import Membership
 from nodes.to.options import ToOptions
-from nodes.to.stop import JoinRecord
-from nodes.to.views import ViewMode
+from nodes.to.stop import Stops
+from nodes.to.views import View, ViewMode
+from nodes.to.waiting import Waiting
 from nodes.wire import Pdu
-from nodes.wire.st import DataBlock, SnapshotBlock
-from nodes.wire.to import JoinBlock, StopBlock, ToRcv
+from nodes.wire.to import JoinBlock, StopBlock, ToPdu, ToRcv, ToRcvAck
 from tests.helpers.cluster import SLOT, TD, Restless, failures
 from tests.machines.test_to_adversity import LIVE, busy_returns, complaints
 
-admit_joiners, begin_again, flush, replay = To._admit_joiners, To._begin_again, To._flush, To._replay_buffered
+admit, begin_again, flush, look_again = Joins._admit, Joiner._begin_again, Joins._flush, Waiting.look_again
 
 
-def false_witness(self: To, known: tuple[int, ...]) -> None:
+def false_witness(self: Joiner, known: View) -> None:
     """A joiner shows the view it joins as committed: another joiner takes that for its own admission."""
     begin_again(self, known)
-    self.committed = tuple([0 if k == self.index else code for k, code in enumerate(known)])
+    here, me = self._standing, self._core.index
+    here._set(known, tuple([0 if k == me else code for k, code in enumerate(known)]))
 
 
-def forgotten_join(self: To) -> None:
+def forgotten_join(self: Joins) -> None:
     """Who enters the next join forgets the one that others may have committed."""
-    self._joined = None
-    admit_joiners(self)
+    self._standing.release()
+    admit(self)
 
 
-def no_learning(self: To, x: Any) -> None:
+def no_learning(self: Stops, x: ToPdu) -> None:
     """A stop that others have committed is not learnt."""
 
 
-def moving_report(self: To) -> list[int]:
+def moving_report(self: Membership) -> frozenset[int]:
     """A recovery round completes what was reported of a stopped entity."""
-    return sorted(self.members)
+    return self.members
 
 
-def kept_past(self: To, record: JoinRecord, came: list[int]) -> None:
+def kept_past(self: Joins, record: JoinRecord, came: list[int]) -> None:
     """What is left of the stopped stays in the members' logs: the joiner never has it."""
     nobody_stopped = tuple([code & ~1 for code in record.v])
     flush(self, JoinRecord(nobody_stopped, record.nxt, record.nxtp), [])
 
 
-def overtaking(self: To, pdu: Any) -> None:
+def overtaking(self: To, pdu: ToPdu) -> None:
     """A PDU tells of a stop, which ends a recovery round, and is taken before those that waited for that end."""
-    if self.vm is ViewMode.LEFT or not self._admit(pdu):
+    if self.standing.vm is ViewMode.LEFT or not self._admits(pdu):
         return
     self._learn(pdu)
-    if isinstance(pdu, DataBlock):
-        self._on_data(pdu)
-    elif not isinstance(pdu, SnapshotBlock):
-        self._on_view(pdu)
-    elif self.vm is not ViewMode.JOINING:
-        self._on_round(pdu)
+    handlers = self._as_joiner if self.standing.vm is ViewMode.JOINING else self._as_member
+    handlers[type(pdu)](pdu)
 
 
-def out_of_turn(self: To, *, agreed: bool = False) -> None:
+def out_of_turn(self: Waiting, *, agreed: bool = False) -> None:
     """What waited for a join that came to nothing is taken behind what came later and did not wait."""
-    replay(self, agreed=True)
+    look_again(self, agreed=True)
 
 
-REPAIRS: list[tuple[str, Callable[..., Any], int, ToOptions | None]] = [
-    ("_begin_again", false_witness, 16, None),
-    ("_admit_joiners", forgotten_join, 239, None),
-    ("_learn_stop", no_learning, 845, None),
-    ("_sources_to_complete", moving_report, 24599, None),
-    ("_flush", kept_past, 38600, None),
-    ("_dispatch", overtaking, 1613, None),
-    ("_replay_buffered", out_of_turn, 395, LIVE),
+REPAIRS: list[tuple[type, str, Callable[..., Any], int, ToOptions | None]] = [
+    (Joiner, "_begin_again", false_witness, 16, None),
+    (Joins, "_admit", forgotten_join, 239, None),
+    (Stops, "learn", no_learning, 845, None),
+    (Membership, "sources", moving_report, 24599, None),
+    (Joins, "_flush", kept_past, 38600, None),
+    (To, "_dispatch", overtaking, 1613, None),
+    (Waiting, "look_again", out_of_turn, 395, LIVE),
 ]
 
 
-@pytest.mark.parametrize(("rule", "broken", "seed", "options"), REPAIRS, ids=[case[1].__name__ for case in REPAIRS])
+@pytest.mark.parametrize(
+    ("part", "rule", "broken", "seed", "options"), REPAIRS, ids=[case[2].__name__ for case in REPAIRS]
+)
 def test_without_the_repair(
-    monkeypatch: pytest.MonkeyPatch, rule: str, broken: Callable[..., Any], seed: int, options: ToOptions | None
+    monkeypatch: pytest.MonkeyPatch,
+    part: type,
+    rule: str,
+    broken: Callable[..., Any],
+    seed: int,
+    options: ToOptions | None,
 ) -> None:
     assert complaints(seed, options, kinds="cfklpd") == []
-    monkeypatch.setattr(To, rule, broken)
+    monkeypatch.setattr(part, rule, broken)
     assert complaints(seed, options, kinds="cfklpd") != []
 
 
-def moving_point(self: LiveTo) -> None:
-    """Another joiner, another point, though the first join may be committed elsewhere."""
-    To._freeze(self)
-    self._void = False
+def any_epoch(self: Joins, x: JoinBlock) -> None:
+    """Points of another epoch count, and show nothing about what waits."""
+    if x.src == self._core.me:
+        return
+    self._attempt.packs[x.src] = x
+    if isinstance(x, ToRcvAck):
+        self._attempt.acks[x.src] = x
+    if self._standing.vm is not ViewMode.JOINING and x.src in self._standing.members:
+        self._transfer.log.skip_acks(x.src, x.nxt, x.nxtp)
+    self._advance()
 
 
 # What live recovery adds, each rule taken out again, on a seed of test_to_adversity.busy_returns.
-LIVE_RULES: list[tuple[str, Callable[..., Any], int]] = [
-    ("_sent_in_a_join", lambda self, p: False, 152),  # data may come before the RCV_PACK that says where they belong
-    ("_collect_join", To._collect_join, 103),  # points of another epoch count, and show nothing about what waits
-    ("_enter", To._enter, 3),  # a round does not void the attempt
-    ("_freeze", moving_point, 603),
-    ("_sees_the_future", To._sees_the_future, 137),  # what is sent again acknowledges the joiner's earlier life
+LIVE_RULES: list[tuple[type, str, Callable[..., Any], int]] = [
+    (Live, "_sent_in_a_join", lambda self, p: False, 152),  # data may come before the RCV_PACK that says their place
+    (Joins, "_collect", any_epoch, 103),
+    (Joins, "round_begins", lambda self: None, 3),  # a round does not void the attempt
+    (Live, "keeps_point", lambda self: False, 603),  # another joiner, another point, though the first is committed
+    (Live, "reads_acks", lambda self, pdu: True, 137),  # what is sent again acknowledges the joiner's earlier life
 ]
 
 
-@pytest.mark.parametrize(("rule", "broken", "seed"), LIVE_RULES, ids=[case[0] for case in LIVE_RULES])
+@pytest.mark.parametrize(("part", "rule", "broken", "seed"), LIVE_RULES, ids=[case[1] for case in LIVE_RULES])
 def test_live_without_the_rule(
-    monkeypatch: pytest.MonkeyPatch, rule: str, broken: Callable[..., Any], seed: int
+    monkeypatch: pytest.MonkeyPatch, part: type, rule: str, broken: Callable[..., Any], seed: int
 ) -> None:
     assert busy_returns(seed, LIVE) == []
-    monkeypatch.setattr(LiveTo, rule, broken)
+    monkeypatch.setattr(part, rule, broken)
     assert busy_returns(seed, LIVE) != []
 
 
@@ -135,7 +149,7 @@ def overtaken_in_a_join() -> list[str]:
     world.channel(SLOT, loss)
     world.at(world.now, lambda: world.kill(4))
     world.run(until_ns=asunder + stop // 2)
-    suspicion = world.alive()[1]._heard[4] + stop
+    suspicion = world.alive()[1].timers.heard[4] + stop
     together = suspicion + 20 * SLOT
     world.at(suspicion - 12 * SLOT, lambda: world.start_again(4))
     world.at(suspicion + 4 * SLOT, lambda: world.say(1, b"waits at E3"))
@@ -147,5 +161,5 @@ def overtaken_in_a_join() -> list[str]:
 
 def test_nothing_is_overtaken_in_a_join_that_comes_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert overtaken_in_a_join() == []
-    monkeypatch.setattr(To, "_replay_buffered", out_of_turn)
+    monkeypatch.setattr(Waiting, "look_again", out_of_turn)
     assert overtaken_in_a_join() != []

@@ -11,7 +11,7 @@ import pytest
 
 from harness.world import Loss, no_loss
 from nodes.machine import Received, Send, Setting, Submit
-from nodes.st.recovery import Mode
+from nodes.st.round import Mode
 from nodes.to.machine import To
 from nodes.to.options import ToOptions, ToPrinted
 from nodes.to.views import ViewMode, active, first_incarnation, merge, printed_merge, view_number
@@ -68,9 +68,9 @@ def test_what_is_kept_of_a_stopped_entity() -> None:
         world.at(world.now + k * SLOT, lambda: world.say(4))
     world.at(world.now + 8 * SLOT, lambda: world.kill(4))
     world.run(until_ns=world.now + 9 * SLOT)
-    assert [m.log.treq[3] for m in world.alive()] == [7, 5, 7]
+    assert [m.transfer.log.treq[3] for m in world.alive()] == [7, 5, 7]
     assert world.run_until_calm(8 * world.stop_time())
-    assert [m.log.treq[3] for m in world.alive()] == [5, 5, 5]
+    assert [m.transfer.log.treq[3] for m in world.alive()] == [5, 5, 5]
     assert [m.counters().get("deleted", 0) for m in world.alive()] == [2, 0, 2]
     stops = titles(world)
     assert stops["STOP"] + stops["STOP_PACK"] == 3 and stops["STOP_ACK"] == 3
@@ -120,7 +120,7 @@ def test_a_muted_entity_leaves_and_comes_back() -> None:
     assert views(world, 3) == [] and views(world, 1) == [(1, 2)]
     world.run(until_ns=world.now + 3 * stop)
     assert world.run_until_calm(8 * stop)
-    assert world.alive()[2].incarnation == first_incarnation(1) + 1
+    assert world.alive()[2].standing.incarnation == first_incarnation(1) + 1
     assert views(world, 3)[-1] == views(world, 1)[-1] == (1, 2, 3)
     assert failures(world, TD) == []
 
@@ -130,16 +130,16 @@ def entity_1() -> To:
 
 
 def vm(one: To) -> ViewMode:
-    return one.vm
+    return one.standing.vm
 
 
 def mode(one: To) -> Mode:
-    return one.mode
+    return one.core.phase.mode
 
 
 def line(one: To) -> tuple[int, ...] | None:
-    assert one.round is not None
-    return one.round.c
+    assert one.recovery.round is not None
+    return one.recovery.round.c
 
 
 COMMON: dict[str, Any] = {"cluster": 1, "n": 3, "v": FIRST, "committed": FIRST}
@@ -149,7 +149,7 @@ E3_STOPPED = (ONE, ONE, ONE + 1)
 def in_round(one: To) -> None:
     """E1 has 27, 37, 40 as in the trace of D-TO-9, and is in round 1 with the snapshot of E2."""
     one.step(Submit(1, (1, 2, 3), b""), 0)
-    one.sl.tseq, one.log.treq[:] = 27, [27, 37, 40]
+    one.transfer.sl.tseq, one.transfer.log.treq[:] = 27, [27, 37, 40]
     one.step(Received(ToRstPak(**COMMON, src=2, flags=0, epoch=1, tseq=37, a_t=(27, 37, 40), a_p=(1, 1, 1))), 1)
     assert mode(one) is Mode.PAKWAIT
 
@@ -182,12 +182,12 @@ def test_report_about_a_joiner_that_died() -> None:
     """TV-TO-6: of an incarnation that was never committed there is nothing, and nothing is deleted."""
     one = entity_1()
     one.step(Submit(1, (1, 2, 3), b""), 0)
-    one.log.treq[1] = 9
-    one.committed = (ONE, ONE + 1, ONE)
-    one.v = (ONE, ONE + 3, ONE)
-    assert one._report() == (1, 1, 1)
-    one.v = (ONE, ONE + 1, ONE)
-    assert one._report() == (1, 9, 1)
+    one.transfer.log.treq[1] = 9
+    one.standing.commit((ONE, ONE + 1, ONE), "stop")
+    one.standing.know((ONE, ONE + 3, ONE))
+    assert one.stops.report() == (1, 1, 1)
+    one.standing.know((ONE, ONE + 1, ONE))
+    assert one.stops.report() == (1, 9, 1)
 
 
 # What goes wrong in clusters: (n, faults), everything well in the end.
@@ -301,10 +301,10 @@ def test_scenes_end_well(n: int, scene: Callable[[Restless, int, int], None], sh
     chatter(world, begin, begin + 6 * stop, every=23)
     scene(world, begin + 50 * SLOT, stop)
     world.run(until_ns=begin + (4 * n if scene is one_by_one else 7) * stop)
-    assert world.run_until_calm(40 * stop), [(m.me, m.vm, m.mode) for m in world.alive()]
+    assert world.run_until_calm(40 * stop), [(m.core.me, m.standing.vm, m.core.phase.mode) for m in world.alive()]
     assert failures(world, TD) == []
-    last = {(views(world, m.me) or [world.everybody])[-1] for m in world.alive()}
-    assert last == {tuple(m.me for m in world.alive())}  # all who are up are in
+    last = {(views(world, m.core.me) or [world.everybody])[-1] for m in world.alive()}
+    assert last == {tuple(m.core.me for m in world.alive())}  # all who are up are in
 
 
 def test_frozen_for_less_than_t_stop_is_no_stop() -> None:
@@ -380,7 +380,7 @@ def test_who_leaves_in_the_middle_of_something_leaves_a_cluster_that_goes_on(rec
         world.at(begin + 2 * stop + (at - 20) * SLOT, lambda world=world: world.leave(4))  # type: ignore[misc]
         world.run(until_ns=begin + 4 * stop)
         assert world.run_until_calm(8 * stop) and failures(world, TD) == [], f"{at - 20} slots after the return"
-        assert active(world.alive()[0].committed) == [1, 2, 3, 5]
+        assert active(world.alive()[0].standing.committed) == [1, 2, 3, 5]
 
 
 def test_a_return_that_is_heard_in_a_round_is_remembered() -> None:
@@ -390,7 +390,7 @@ def test_a_return_that_is_heard_in_a_round_is_remembered() -> None:
 
     def loss(pdu: Pdu, receiver: int, now: int) -> bool:
         if isinstance(pdu, ToRcv):
-            return receiver != 3 and world.alive()[receiver - 1].mode is Mode.DATA
+            return receiver != 3 and world.alive()[receiver - 1].core.phase.mode is Mode.DATA
         return receiver == 2 and isinstance(pdu, DataBlock) and bool(pdu.dst) and not pdu.flags & RETX
 
     world.channel(SLOT, loss)
@@ -420,14 +420,14 @@ def test_a_large_cluster_under_heavy_loss_does_not_choke_its_channel(seed: int) 
     """A RST_ACK of 16 entities takes more than twice as long as a short message. Answers every 8 PDU times, which do
     for five, fill the channel's queue."""
     world = sixteen_lose_one(ToOptions(silence=20), seed)
-    assert all(m.members == frozenset(range(1, 16)) for m in world.alive())
+    assert all(m.standing.members == frozenset(range(1, 16)) for m in world.alive())
     world.start_again(16)
     world.run(until_ns=world.now + 2 * world.stop_time())
-    assert all(len(m.members) == 16 for m in world.alive())
+    assert all(len(m.standing.members) == 16 for m in world.alive())
     assert world.run_until_calm(4 * world.stop_time())
     assert failures(world, TD) == []
     choked = sixteen_lose_one(ToOptions(silence=20, answer_ns=8 * SLOT), seed)
-    assert all(len(m.members) == 16 for m in choked.alive())
+    assert all(len(m.standing.members) == 16 for m in choked.alive())
 
 
 def test_requests_survive_leaving() -> None:
@@ -462,7 +462,7 @@ def test_printed_star_blocks_who_has_more() -> None:
     assert world.run_until_calm(10 * world.stop_time()) and failures(world, TD) == []
     world = run(ToOptions(printed=ToPrinted(star=True)))
     assert not world.run_until_calm(10 * world.stop_time())
-    assert len(world.alive()[0].log.rrl) == 2
+    assert len(world.alive()[0].transfer.log.rrl) == 2
 
 
 def test_printed_merge_stops_the_living() -> None:
