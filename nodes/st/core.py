@@ -35,6 +35,7 @@ class Core:
             raise ValueError(f"entities are 1..n, not {setting.members}")
         self.setting, self.options, self.rows = setting, options, rows
         self.me, self.n, self.index = setting.me, n, setting.me - 1
+        self.head = {"src": self.me, "cluster": options.cluster, "n": n}  # what every PDU begins with
         self.slot = slot  # per entity, which counter numbers the PDUs for it
         self.rules = chosen(options.switches())
         self.timing = Timing.of(options, n, setting.slot_ns)
@@ -71,10 +72,6 @@ class Core:
 
     def note(self, log: Log) -> None:
         self._outputs.append(log)
-
-    def refuse(self, pdu: Pdu, why: str) -> None:
-        self.counters[f"refused_{why.replace(' ', '_')}"] += 1
-        self.note(Log(NoteKind.REFUSED, pdu.src, text=why))
 
     def refuse_request(self, request: Submit, why: str) -> None:
         self.counters["refused_submissions"] += 1

@@ -155,6 +155,10 @@ class ReceiveLog:
         self.treq[j - 1], self.preq[j - 1] = tseq, pseq
         self.al.raise_one(self.index, j - 1, tseq)
 
+    def skip_to(self, j: int, pseq: int) -> None:
+        """What E_j numbered for me before this is not waited for (D-ST-10)."""
+        self.preq[j - 1] = pseq
+
     def begin_source(self, j: int, tseq: int, pseq: int) -> None:
         """E_j begins to send for everybody with these numbers."""
         k = j - 1

@@ -35,7 +35,8 @@ class St:
         core = self.core
         core.now_ns = now_ns
         if isinstance(event, Received):
-            self._receive(event.pdu)
+            if self.transfer.admits(event.pdu):
+                self._dispatch(event.pdu)
         elif isinstance(event, Submit):
             self.transfer.submit(event)
         self.transfer.fire()
@@ -44,13 +45,6 @@ class St:
             self._dispatch(pdu)
         self.transfer.settle()
         return core.taken_outputs()
-
-    def _receive(self, pdu: Pdu) -> None:
-        objection = self.transfer.objection(pdu)
-        if objection:
-            self.core.refuse(pdu, objection)
-        else:
-            self._dispatch(pdu)
 
     def _dispatch(self, pdu: Pdu) -> None:
         if isinstance(pdu, DataBlock):

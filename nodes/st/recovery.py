@@ -196,7 +196,7 @@ class Recovery:
         acks = [current.acks[j] for j in sorted(self._membership.members)]
         if core.rules.early_expectation:
             for x in acks:
-                log.preq[x.src - 1] = x.d[log.slot]
+                log.skip_to(x.src, x.d[log.slot])
         if self._go_back:
             for p in self._transfer.sl.unacknowledged:
                 if p.epoch <= self._phase.epoch and p.tseq >= c[core.index]:
@@ -265,9 +265,7 @@ class Recovery:
         core, log = self._core, self._transfer.log
         common = {"flags": 0, "epoch": self._phase.epoch + 1, "a_t": tuple(log.treq), "a_p": tuple(log.preq)}
         return row(
-            src=core.me,
-            cluster=core.options.cluster,
-            n=core.n,
+            **core.head,
             tseq=self._transfer.sl.tseq,
             **{**common, **fields},
             **self._membership.stamp(),

@@ -105,9 +105,7 @@ class Transfer:
         tseq, pseq = self.sl.stamp(dst)
         free = core.setting.buffer_pdus - len(log.rrl) - len(log.prl)
         made: DataBlock = core.rows.data(
-            src=core.me,
-            cluster=core.options.cluster,
-            n=core.n,
+            **core.head,
             flags=flags,
             epoch=core.phase.epoch,
             tseq=tseq,
@@ -139,8 +137,15 @@ class Transfer:
 
     # E4: receiving
 
-    def objection(self, pdu: Pdu) -> str:
-        """Why a PDU is none of mine, or nothing. Whatever passes can do no harm."""
+    def admits(self, pdu: Pdu) -> bool:
+        """Is this a PDU for me? Whatever passes can do no harm."""
+        objection = self._objection(pdu)
+        if objection:
+            self._core.counters[f"refused_{objection.replace(' ', '_')}"] += 1
+            self._core.note(Log(NoteKind.REFUSED, pdu.src, text=objection))
+        return not objection
+
+    def _objection(self, pdu: Pdu) -> str:
         core = self._core
         if not isinstance(pdu, ClusterPdu) or pdu.TYPE.proto != core.rows.data.TYPE.proto:
             return "foreign protocol"

@@ -21,7 +21,7 @@ class JoinRecord:
 
 @dataclass(slots=True)
 class Attempt:
-    """The attempt I am in. join.py alone writes it."""
+    """The attempt I am in. Joins (join.py, joiner.py) write it; who asks about it looks."""
 
     packs: dict[int, JoinBlock] = field(default_factory=dict)  # who has said its point, in RCV_PACK or RCV_ACK
     acks: dict[int, JoinBlock] = field(default_factory=dict)  # who has everything before the points

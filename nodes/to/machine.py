@@ -104,7 +104,8 @@ class To:
             core.counters["awoke"] += 1
             self.timers.restart()
         if isinstance(event, Received):
-            self._receive(event.pdu)
+            if self.transfer.admits(event.pdu):
+                self._dispatch(event.pdu)
         elif isinstance(event, Submit):
             self._submit(event)
         elif isinstance(event, Farewell) and self.standing.is_inside():
@@ -166,13 +167,6 @@ class To:
             self.transfer.submit(request)
 
     # Receiving: X0, then what the PDU is
-
-    def _receive(self, pdu: Pdu) -> None:
-        objection = self.transfer.objection(pdu)
-        if objection:
-            self.core.refuse(pdu, objection)
-        else:
-            self._dispatch(pdu)
 
     def _dispatch(self, pdu: Pdu) -> None:
         assert isinstance(pdu, ToPdu)

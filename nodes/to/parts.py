@@ -32,13 +32,10 @@ class Parts:
 
     def pdu(self, row: type[Any], flags: int = 0, **fields: Any) -> Any:
         """A PDU of the view control."""
-        core = self.core
         return row(
-            src=core.me,
-            cluster=core.options.cluster,
-            n=core.n,
+            **self.core.head,
             flags=flags,
-            epoch=core.phase.epoch,
+            epoch=self.core.phase.epoch,
             tseq=self.transfer.sl.tseq,
             **{**self.standing.stamp(), **fields},
         )
