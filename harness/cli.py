@@ -21,6 +21,7 @@ from harness.commands import (
     diff,
     doctor,
     golden,
+    pytest,
     python,
     run,
     show,
@@ -61,13 +62,14 @@ COMMANDS: dict[str, Command] = {
     "validate": validate,
     "doctor": doctor,
     "bench": bench,
+    "pytest": pytest,
     "test": test,
     "golden": golden,
     "clean": clean,
     "python": python,
     "completion": completion,
 }
-PASS_ON = ("test", "python")  # commands that hand their arguments to another program
+PASS_ON = ("pytest", "test", "python")  # commands that hand their arguments to another program
 
 EPILOG = f"""{EXPLAINED}
 examples:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.judges import Outcome
 from harness.scenario.model import Expect
 from harness.terminal import painted
-from harness.verdict import Result
+from harness.verdict import Measured, Result
 
 _SIGNS = {
     Outcome.PASS: ("ok", "all as expected", "good"),
@@ -31,16 +31,19 @@ def summary(result: Result) -> str:
         if judged.outcome is Outcome.FAIL:
             lines += [f"             {line}" for line in judged.verdict.excerpt]
     for measured in result.metrics:
-        value = "no value" if measured.value is None else f"{measured.value:.6g}"
-        lines.append(
-            f"{_sign(measured.outcome)} {measured.expect.metric}: {value}, expected {_limits(measured.expect)}"
-        )
+        lines.append(f"{_sign(measured.outcome)} {measured_as_text(measured)}")
     lines += [f"{painted('never', 'unsure')}    {sentence}" for sentence in result.never]
     for hole in result.evidence.holes:
         lines.append(f"hole     {hole}")
     _, all_in_all, colour = _SIGNS[result.outcome]
     lines.append(painted(all_in_all, colour))
     return "\n".join(lines)
+
+
+def measured_as_text(measured: Measured) -> str:
+    """A metric, its value, and what was expected of it."""
+    value = "no value" if measured.value is None else f"{measured.value:.6g}"
+    return f"{measured.expect.metric}: {value}, expected {_limits(measured.expect)}"
 
 
 def _limits(expect: Expect) -> str:

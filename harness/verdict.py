@@ -119,18 +119,19 @@ def judge_captures(run: Run) -> Result:
     if run.manifest is not None and run.manifest.failed:
         reason = "manifest.json: the run was not carried out to its end"
         evidence = dataclasses.replace(evidence, holes=(*evidence.holes, reason))
+    expected, measures = expectations(scenario)
+    properties = [Judged(verdict, expected[verdict.property]) for verdict in judge(evidence, expected)]
+    metrics = [Measured(one, measure(evidence, str(one.metric)), not evidence.holes) for one in measures]
+    return Result(run, evidence, tuple(properties), tuple(metrics))
+
+
+def expectations(scenario: Scenario) -> tuple[dict[str, Outcome], list[Expect]]:
+    """What is judged of a run, with the outcome it should have; and the expectations about metrics."""
     expected = dict.fromkeys(protocol(scenario.protocol).properties, Outcome.PASS)
     for expect in scenario.expect:
         if expect.property is not None and not (expect.property in EXACT and scenario.engine == "live"):
             expected[expect.property] = Outcome(expect.verdict or "pass")
-    verdicts = judge(evidence, expected)
-    properties = [Judged(verdict, expected[verdict.property]) for verdict in verdicts]
-    metrics = [
-        Measured(expect, measure(evidence, expect.metric), not evidence.holes)
-        for expect in scenario.expect
-        if expect.metric is not None
-    ]
-    return Result(run, evidence, tuple(properties), tuple(metrics))
+    return expected, [expect for expect in scenario.expect if expect.metric is not None]
 
 
 # verdict.json. No path, no time of this machine: equal captures give equal bytes.

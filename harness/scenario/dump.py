@@ -46,9 +46,10 @@ def dump(scenario: Scenario) -> str:
 
 
 def identity(scenario: Scenario) -> str:
-    """A hash of all that the scenario says of the run, which its name, its description and [explore] do not."""
+    """A hash of all that the scenario says of the run, which its name, description, seeds and [explore] do not."""
     values = plain(without_place(scenario))
     del values["name"], values["description"]
+    values.pop("seeds", None)
     values.pop("explore", None)
     return hashlib.sha256("\n".join(_lines(values)).encode()).hexdigest()
 

@@ -241,6 +241,7 @@ class Top:
     protocol: str
     description: str = ""
     seed: int = 1
+    seeds: int | None = None  # how many runs `tutti pytest` makes, from `seed` on
     engine: Literal["virtual", "live"] = "virtual"
     limit_ns: Time = 600_000_000_000  # the run ends here as unknown, if it did not end before
     settle_ns: Time = 1_000_000_000  # for so long everything must be quiet, then the run has ended
@@ -252,6 +253,8 @@ class Top:
             raise ValueError("a name has at most 100 bytes")
         if not 0 <= self.seed < 2**63:
             raise ValueError("a seed is a whole number from 0 to 2^63 - 1")
+        if self.seeds is not None and not 1 <= self.seeds <= 100_000:
+            raise ValueError("seeds is how many: 1 to 100000")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
