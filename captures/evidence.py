@@ -20,10 +20,11 @@ from captures.fields import column_of
 from captures.tables import Array, Column, Ints, ListColumn, Table, Whole, ints, lists, pa
 from captures.tally import Traffic
 from nodes.facet import About, ProtocolSpec
+from nodes.machine import Log
 from nodes.protocols import NAMES, protocol
 from nodes.wire import all_pdu_types
 from nodes.wire.fault import FaultNote, read_fault
-from nodes.wire.note import Meaning, NoteKind, said
+from nodes.wire.note import Meaning, Note, NoteKind, said
 
 CHANNEL = "channel"
 IN, OUT = 0, 1  # directions, as the decoder numbers them; elsewhere -1
@@ -46,6 +47,12 @@ class Event(NamedTuple):
     local_ns: int = 0  # the node's own clock
     capture: str = ""  # file ...
     frame: int = 0  # ... and frame number in it, from 1
+
+    @property
+    def note(self) -> Note:
+        """The NOTE that it was."""
+        log = Log(self.kind, self.about, self.seq, self.peers, self.values, self.text)
+        return log.note(self.node, self.incarnation, self.number, self.local_ns)
 
     @property
     def fault(self) -> FaultNote:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nodes.wire import Pdu
-from nodes.wire.note import NoteKind
+from nodes.wire.note import Note, NoteKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,23 @@ class Log:
     peers: tuple[int, ...] = ()
     values: tuple[int, ...] = ()
     text: str = ""
+
+    def note(self, node: int, incarnation: int, number: int, local_ns: int) -> Note:
+        """As it travels: noted by this node, in this life, so many-th, when its clock showed that."""
+        return Note(
+            src=node,
+            kind=self.kind,
+            incarnation=incarnation,
+            number=number,
+            local_ns=local_ns,
+            about=self.about,
+            seq=self.seq,
+            npeers=len(self.peers),
+            nvalues=len(self.values),
+            peers=self.peers,
+            values=self.values,
+            text=self.text.encode(),
+        )
 
 
 Output = Send | Log

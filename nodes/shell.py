@@ -26,7 +26,7 @@ from nodes.machine import Farewell, Log, Machine, Output, Received, Send, Settin
 from nodes.streams import Streams
 from nodes.waiting import readable
 from nodes.wire import WireError, decode_untrusted, encode
-from nodes.wire.note import ClockSet, End, Note, NoteKind, Ready
+from nodes.wire.note import ClockSet, End, NoteKind, Ready
 
 _PR_SET_NAME, _PR_SET_TIMERSLACK = 15, 29
 # Turns in a row without sleeping after which a machine is taken for stuck: with a clock that moves only while
@@ -182,21 +182,7 @@ class Shell:
     def _note(self, log: Log, local: int) -> None:
         self._flush_pdus()
         self._noted += 1
-        note = Note(
-            src=self._me,
-            kind=log.kind,
-            incarnation=self._incarnation,
-            number=self._noted,
-            local_ns=local,
-            about=log.about,
-            seq=log.seq,
-            npeers=len(log.peers),
-            nvalues=len(log.values),
-            peers=log.peers,
-            values=log.values,
-            text=log.text.encode(),
-        )
-        self._notes.append(encode(note))
+        self._notes.append(encode(log.note(self._me, self._incarnation, self._noted, local)))
 
     def _flush(self) -> None:
         self._flush_notes()

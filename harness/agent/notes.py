@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 
 from nodes.links import Loopback
+from nodes.machine import Log
 from nodes.wire import encode
 from nodes.wire.fault import FaultNote
-from nodes.wire.note import Note, NoteKind
+from nodes.wire.note import NoteKind
 
 
 class HarnessNotes:
@@ -29,20 +30,7 @@ class HarnessNotes:
     ) -> None:
         """Note it, on another namespace's loopback if one is given."""
         self._number += 1
-        note = Note(
-            src=0,
-            kind=kind,
-            incarnation=self._incarnation,
-            number=self._number,
-            local_ns=time.time_ns(),
-            about=0,
-            seq=0,
-            npeers=len(peers),
-            nvalues=len(values),
-            peers=peers,
-            values=values,
-            text=text.encode(),
-        )
+        note = Log(kind, peers=peers, values=values, text=text).note(0, self._incarnation, self._number, time.time_ns())
         (loopback or self._loopback).send([encode(note)])
 
     def fault(self, note: FaultNote, values: tuple[int, ...] = ()) -> None:

@@ -31,7 +31,7 @@ from harness.bench.row import Row
 from harness.judges import judge
 from nodes.protocols import protocol
 from nodes.wire import ETHERTYPE, encode
-from nodes.wire.note import End, Note, NoteKind, Over
+from nodes.wire.note import End, NoteKind, Over
 from nodes.wire.to import ToData
 
 NODES = 5
@@ -95,7 +95,7 @@ def _frames(deliveries: int) -> Iterator[tuple[int, str, bool, bytes]]:
     numbers = dict.fromkeys(range(1, NODES + 1), 0)
 
     def note(event: Event) -> tuple[int, str, bool, bytes]:
-        return event.time_ns, f"n{event.node}" if event.node else "harness", False, encode(_note_of(event))
+        return event.time_ns, f"n{event.node}" if event.node else "harness", False, encode(event.note)
 
     yield note(Event(events[0].time_ns - 1, 0, NoteKind.MARK, text="start", number=1))
     for event in events:
@@ -111,23 +111,6 @@ def _frames(deliveries: int) -> Iterator[tuple[int, str, bool, bytes]]:
         values = End(number + 1, 0, 0, 0)
         yield note(Event(over.time_ns, node, NoteKind.END, values=values, number=number + 1))
     yield note(Event(over.time_ns + 1, 0, NoteKind.MARK, text="end", values=Over(1), number=2))
-
-
-def _note_of(event: Event) -> Note:
-    return Note(
-        src=event.node,
-        kind=event.kind,
-        incarnation=event.incarnation,
-        number=event.number,
-        local_ns=event.local_ns,
-        about=event.about,
-        seq=event.seq,
-        npeers=len(event.peers),
-        nvalues=len(event.values),
-        peers=event.peers,
-        values=event.values,
-        text=event.text.encode(),
-    )
 
 
 def _data(sending: Event) -> ToData:

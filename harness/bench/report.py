@@ -27,8 +27,9 @@ from harness.rundir import RunDir
 from harness.runs import open_run
 from harness.scenario import dump, identity, loads
 from harness.verdict import judge_run
+from nodes.machine import Log
 from nodes.wire import ETHERTYPE, Pdu, encode
-from nodes.wire.note import End, Note, NoteKind, Over, Ready, Sent
+from nodes.wire.note import End, NoteKind, Over, Ready, Sent
 from nodes.wire.st import RETX, StData
 
 _ORIGIN_NS = 1_700_000_000_000_000_000
@@ -69,26 +70,9 @@ class _Recording:
         whole = ethernet(ETHERTYPE, data) if at == "channel" else cooked(ETHERTYPE, data, outgoing=outgoing)
         self._frames[at].append((time_ns, whole))
 
-    def note(self, node: int, time_ns: int, kind: NoteKind, *, text: str = "", **named: int | tuple[int, ...]) -> None:
+    def note(self, node: int, time_ns: int, log: Log) -> None:
         self._notes[node] += 1
-        peers, values = named.get("peers", ()), named.get("values", ())
-        assert isinstance(peers, tuple) and isinstance(values, tuple)
-        about, seq = named.get("about", 0), named.get("seq", 0)
-        assert isinstance(about, int) and isinstance(seq, int)
-        note = Note(
-            src=node,
-            kind=kind,
-            incarnation=1,
-            number=self._notes[node],
-            local_ns=time_ns,
-            about=about,
-            seq=seq,
-            npeers=len(peers),
-            nvalues=len(values),
-            peers=peers,
-            values=values,
-            text=text.encode(),
-        )
+        note = log.note(node, 1, self._notes[node], time_ns)
         self.frame(f"n{node}" if node else "harness", time_ns, note)
         self.events += bool(node)
 
@@ -120,9 +104,9 @@ class _Cluster:
 
     def run(self, events: int) -> None:
         """At least so many events."""
-        self.recording.note(0, self._now, NoteKind.MARK, text="start")
+        self.recording.note(0, self._now, Log(NoteKind.MARK, text="start"))
         for node in self.nodes:
-            self.recording.note(node, self._now, NoteKind.READY, values=Ready(self._now))
+            self.recording.note(node, self._now, Log(NoteKind.READY, values=Ready(self._now)))
         swap: tuple[int, int] | None = None
         exchanged = False
         number = 0
@@ -140,16 +124,17 @@ class _Cluster:
         self._now += 50_000_000
         for node in self.nodes:
             count = self.recording.notes_of(node) + 1
-            self.recording.note(node, self._now, NoteKind.END, values=End(notes=count, sent=0, received=0, settled=1))
-        self.recording.note(0, self._now, NoteKind.MARK, text="end", values=Over(quiet=1))
+            end = End(notes=count, sent=0, received=0, settled=1)
+            self.recording.note(node, self._now, Log(NoteKind.END, values=end))
+        self.recording.note(0, self._now, Log(NoteKind.MARK, text="end", values=Over(quiet=1)))
 
     def _message(self, source: int, number: int, *, withheld: int, events: int) -> int:
         """One message to all; node `withheld` delivers the one in the middle of the run only after the next one."""
         recording = self.recording
         late = withheld and 2 * (recording.events + 28) > events
         seq = self._tseq[source]
-        recording.note(source, self._now, NoteKind.SUBMITTED, about=source, seq=number, peers=self.nodes)
-        recording.note(source, self._now, NoteKind.SENT, about=source, seq=seq, peers=self.nodes, values=Sent(number))
+        recording.note(source, self._now, Log(NoteKind.SUBMITTED, source, number, self.nodes))
+        recording.note(source, self._now, Log(NoteKind.SENT, source, seq, self.nodes, Sent(number)))
         payload = b"message %d of %d " % (number, source) * 8
         lost = self._put(source, payload, self.nodes, 0)
         if lost:
@@ -162,14 +147,14 @@ class _Cluster:
         ):
             self._now += 40_000
             for node in self.nodes:
-                recording.note(node, self._now + node, kind, about=source, seq=seq, text=text)
+                recording.note(node, self._now + node, Log(kind, source, seq, text=text))
         for node in self.nodes:
             if not (late and node == withheld):
                 self._deliver(node, source, seq)
         return seq
 
     def _deliver(self, node: int, source: int, seq: int) -> None:
-        self.recording.note(node, self._now + 100 + node, NoteKind.DELIVERED, about=source, seq=seq)
+        self.recording.note(node, self._now + 100 + node, Log(NoteKind.DELIVERED, source, seq))
 
     def _put(
         self, source: int, payload: bytes, to: tuple[int, ...], flags: int, tseq: int = 0, only: tuple[int, ...] = ()

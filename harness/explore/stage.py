@@ -106,20 +106,7 @@ class Stage:
                     self.moments.see(f"n{number}", "out", output.pdu)
 
     def _noted(self, number: int, log: Log) -> Note:
-        return Note(
-            src=number,
-            kind=log.kind,
-            incarnation=self._starts[f"n{number}"],
-            number=0,
-            local_ns=self._world.local(number),
-            about=log.about,
-            seq=log.seq,
-            npeers=len(log.peers),
-            nvalues=len(log.values),
-            peers=log.peers,
-            values=log.values,
-            text=log.text.encode(),
-        )
+        return log.note(number, self._starts[f"n{number}"], 0, self._world.local(number))
 
     # processes
 

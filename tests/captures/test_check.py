@@ -20,7 +20,7 @@ from harness.summary import summary
 from harness.verdict import Result, judge_run
 from nodes.wire.st import StData
 from tests.captures.test_load import stopped
-from tests.helpers.captured import Frame, leave_manifest, note_of, timed_pcap, write_captures
+from tests.helpers.captured import Frame, leave_manifest, timed_pcap, write_captures
 from tests.helpers.notation import history
 
 _GOOD = "start 1+a>2,3 2+b>2,3 2^ab 3^ab 2-ab 3-ab end"
@@ -196,12 +196,12 @@ def test_the_earliest_of_several_captures_is_shown(tmp_path: Path) -> None:
         mine = [event for event in events if event.node == node]
         mine[which] = mine[which]._replace(local_ns=mine[which].local_ns + 1)
         changed[node] = mine[which].time_ns
-        frames = [Frame(event.time_ns, f"n{node}", note_of(event), outgoing=False) for event in mine]
+        frames = [Frame(event.time_ns, f"n{node}", event.note, outgoing=False) for event in mine]
         (other / f"captures/n{node}.pcap").write_bytes(timed_pcap(frames))
         (one / f"captures/n{node}.pcap").write_bytes(
             timed_pcap(
                 [
-                    replace(frame, pdu=note_of(event))
+                    replace(frame, pdu=event.note)
                     for frame, event in zip(frames, [event for event in events if event.node == node], strict=True)
                 ]
             )
@@ -215,7 +215,7 @@ def test_the_earliest_of_several_captures_is_shown(tmp_path: Path) -> None:
 def test_a_missing_frame_and_a_missing_file(tmp_path: Path) -> None:
     one, other = run_dir(tmp_path / "one", _GOOD), run_dir(tmp_path / "other", _GOOD)
     events = [event for event in stopped(history(_GOOD)).notes if event.node == 3]
-    shorter = [Frame(event.time_ns, "n3", note_of(event), outgoing=False) for event in events[:-1]]
+    shorter = [Frame(event.time_ns, "n3", event.note, outgoing=False) for event in events[:-1]]
     (other / "captures/n3.pcap").write_bytes(timed_pcap(shorter))
     found = first_parting(one, other)
     assert found is not None
@@ -239,7 +239,7 @@ def test_every_protocol_is_dissected_by_the_command_itself(tmp_path: Path) -> No
     one, other = run_dir(tmp_path / "one", _GOOD), run_dir(tmp_path / "other", _GOOD)
     events = [event for event in stopped(history(_GOOD)).notes if event.node == 2]
     (other / "captures/n2.pcap").write_bytes(
-        timed_pcap([Frame(event.time_ns, "n2", note_of(event), outgoing=False) for event in events])
+        timed_pcap([Frame(event.time_ns, "n2", event.note, outgoing=False) for event in events])
     )
     # A process of its own: here, other tests have imported every PDU long ago.
     command = [sys.executable, "-m", "harness", "diff", str(one), str(other)]

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from captures.columns import audit
-from captures.evidence import Event, Evidence
+from captures.evidence import Evidence
 from captures.recorded import Recorded
 from captures.samples import LITTLE_NS, cooked, ethernet, pcap
 from captures.unwrap import ETHERNET, LINUX_SLL2
 from harness.manifest import Findings, Kernel, Manifest, write_manifest
 from harness.rundir import RunDir
 from nodes.wire import ETHERTYPE, Pdu, encode
-from nodes.wire.note import Note
 
 KERNEL = Kernel("7.2", "a recipe")
 
@@ -30,28 +29,10 @@ class Frame:
     outgoing: bool = True
 
 
-def note_of(event: Event) -> Note:
-    """The NOTE that an event was."""
-    return Note(
-        src=event.node,
-        kind=event.kind,
-        incarnation=event.incarnation,
-        number=event.number,
-        local_ns=event.local_ns,
-        about=event.about,
-        seq=event.seq,
-        npeers=len(event.peers),
-        nvalues=len(event.values),
-        peers=event.peers,
-        values=event.values,
-        text=event.text.encode(),
-    )
-
-
 def write_captures(directory: Path, evidence: Evidence, frames: Iterable[Frame] = ()) -> Path:
     """captures/ with the NOTEs of a history and some protocol frames; returns it."""
     found = [
-        Frame(event.time_ns, f"n{event.node}" if event.node else "harness", note_of(event), outgoing=False)
+        Frame(event.time_ns, f"n{event.node}" if event.node else "harness", event.note, outgoing=False)
         for event in evidence.notes
     ]
     by_point: dict[str, list[Frame]] = defaultdict(list)
