@@ -21,7 +21,7 @@ from nodes.clock import Clock
 from nodes.machine import Log, Send
 from nodes.protocols import protocol
 from nodes.wire.fault import FaultNote
-from nodes.wire.note import Note, NoteKind
+from nodes.wire.note import Note, NoteKind, Ready
 from topologies.impairments import Impairment
 from topologies.plan import Plan
 
@@ -131,7 +131,10 @@ class Stage:
             world.add(number, machine, self.clocks[node].local)
         else:
             world.start(number, machine)
-        world.note(number, Log(NoteKind.READY, values=(world.now,)))
+        ready = Log(NoteKind.READY, values=Ready(world.now))
+        world.note(number, ready)
+        if self.moments:
+            self._put_out(number, [ready])
 
     def pause(self, node: str) -> None:
         if self._world.runs(_number(node)) and not self._world.paused(_number(node)):

@@ -138,3 +138,12 @@ def test_loss_delay_and_skew_are_what_was_asked(tmp_path: Path) -> None:
     }
     assert 29.0 < errors_ms.pop(2) <= 30.0
     assert all(-1.0 < error <= 0.0 for error in errors_ms.values()), errors_ms
+
+
+def test_a_moment_is_seen_in_real_time_too_a_little_later(tmp_path: Path) -> None:
+    at_a_moment = CRASH.replace('at = "500ms"', "when = { pdu = { src = 3 }, count = 20 }")
+    result = _live(at_a_moment, tmp_path)
+    crash = next(event for event in result.evidence.notes if event.text == "crash")
+    sent = [one.time_ns for one in result.evidence.frames if one.at == "n3" and one.direction == "out"]
+    assert sent[19] < crash.time_ns and not result.never
+    assert sum(one <= crash.time_ns for one in sent) < 30, "that was not then"
