@@ -12,7 +12,7 @@ import pytest
 
 from captures.evidence import Event
 from captures.samples import random_pdu
-from harness.bench.browser import Browser, missing
+from harness.bench.browser import Browser
 from harness.bench.report import measure_page, synthetic_run
 from harness.judges import Outcome
 from harness.report import write_report
@@ -27,8 +27,6 @@ from nodes.wire.note import NoteKind
 from nodes.wire.table import Bytes, Flags, Members, Payload, Records
 from tests.helpers import guests
 from tests.helpers.reported import START, US, broadcast, data, evil_run, write_run
-
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing())]
 
 PAINT_MS, ZOOM_MS, MEGABYTES = 2_000, 100, 10
 EXPLORER = "tutti.explorers[0]"

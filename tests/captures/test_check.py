@@ -19,8 +19,7 @@ from harness.status import PASS, UNKNOWN, VIOLATED
 from harness.summary import summary
 from harness.verdict import Result, judge_run
 from nodes.wire.st import StData
-from tests.captures.test_load import stopped
-from tests.helpers.captured import Frame, leave_manifest, timed_pcap, write_captures
+from tests.helpers.captured import Frame, leave_manifest, stopped, timed_pcap, write_captures
 from tests.helpers.notation import history
 
 _GOOD = "start 1+a>2,3 2+b>2,3 2^ab 3^ab 2-ab 3-ab end"

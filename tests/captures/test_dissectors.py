@@ -17,11 +17,12 @@ from captures.dissectors.lua import lua_source, write_lua
 from captures.dissectors.packets import CorruptPdu, Ether, Raw, TuttiPdu, conf, packet_class, read_packets, values_of
 from captures.unwrap import ETHERNET, LINUX_SLL2
 from nodes.wire import ETHERTYPE, PduType, WireError, all_pdu_types, decode_untrusted, encode
+from tests import ROOT
 from tests.helpers.agreement import columns_agree, rows_of, scapy_agrees, tshark_agrees, tshark_json
 from tests.helpers.typed import mend
 
 quick = settings(max_examples=25, deadline=None, derandomize=True)
-GOLDEN = sorted((Path(__file__).parents[2] / "captures" / "golden").rglob("*.pcap"))
+GOLDEN = sorted((ROOT / "captures" / "golden").rglob("*.pcap"))
 with_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is missing: apt-get install tshark")
 
 

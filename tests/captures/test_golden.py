@@ -13,8 +13,7 @@ from harness.manifest import Kernel
 from harness.rundir import RunDirError
 from nodes.wire import Pdu
 from nodes.wire.raw import RawData
-from tests.captures.test_load import stopped
-from tests.helpers.captured import Frame, leave_manifest, write_captures
+from tests.helpers.captured import Frame, leave_manifest, stopped, write_captures
 from tests.helpers.notation import history
 
 NEW, OLD = Kernel("7.2", "a recipe"), Kernel("6.12", "a recipe")

@@ -23,35 +23,10 @@ from nodes.wire.him import HAVE, HimAnswer, HimData
 from nodes.wire.note import NoteKind
 from nodes.wire.raw import RawData
 from nodes.wire.st import StData
-from tests.helpers.captured import Frame, timed_pcap, write_captures
+from tests.helpers.captured import Frame, stopped, timed_pcap, write_captures
 from tests.helpers.notation import history
 
 _LINE = "start 1+a>2,3 2^a 3^a 2-a 3-a 1+b>2 2-b end"
-
-
-def stopped(one: Evidence, *without: int) -> Evidence:
-    """The history with the END of every node that was stopped as asked."""
-    events = list(one.notes)
-    for node in one.nodes:
-        if node in without:
-            continue
-        mine = [event for event in events if event.node == node]
-        number, incarnation = (mine[-1].number + 1, mine[-1].incarnation) if mine else (1, 1)
-        time_ns = events[-1].time_ns + 1000
-        events.append(
-            Event(
-                time_ns,
-                node,
-                NoteKind.END,
-                values=(number, 0, 0, 1),
-                incarnation=incarnation,
-                number=number,
-                local_ns=time_ns,
-                capture=f"n{node}.pcap",
-                frame=number,
-            )
-        )
-    return replace(one, notes=Notes(events))
 
 
 def test_events_come_back_as_they_were(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from harness.engines.outcome import EngineError, MachineLacks
 from harness.rundir import RunDirError
 from harness.scenario import loads
 from harness.status import LACKS, PASS, UNKNOWN, USAGE
+from tests import ROOT
 
 GOOD = 'name = "x"\nprotocol = "raw"\ntopology = { kind = "lan", nodes = 3 }\n'
 BAD = GOOD + '[[impair]]\non = "recievers"\nloss = 1\n'
@@ -142,14 +143,14 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     command = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main(['list', 'pdus']))"]
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False, cwd=Path(__file__).parents[2])
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False, cwd=ROOT)
     os.close(write)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_python_m_harness() -> None:
     command = [sys.executable, "-m", "harness", "validate", "/nowhere.toml"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.returncode, done.stdout) == (64, "")
     assert done.stderr == "/nowhere.toml: cannot be read: No such file or directory\n"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli import COMMANDS, main
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 ASK = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tutti; printf "%s\\n" "${COMPREPLY[@]}"'
 
 

@@ -29,6 +29,7 @@ from harness.report.text import as_text
 from harness.runs import open_run
 from harness.verdict import Result, judge_run
 from nodes.wire.note import NoteKind
+from tests import ROOT
 from tests.helpers.captured import Frame
 from tests.helpers.reported import NODES, START, US, broadcast, data, evil_run, write_run
 
@@ -196,7 +197,7 @@ def test_equal_runs_give_equal_bytes_wherever_and_in_every_process(tmp_path: Pat
         "from harness.runs import open_run; from harness.verdict import judge_run; "
         "write_report(judge_run(open_run(Path(sys.argv[1]))))"
     )
-    root = Path(__file__).resolve().parents[2]
+    root = ROOT
     subprocess.run([sys.executable, "-c", code, str(other)], cwd=root, check=True, timeout=120)
     assert (other / "report.html").read_bytes() == ours
     assert synthetic_run(tmp_path / "two", 2_000, seed=2).name == "two"

@@ -17,7 +17,8 @@ import pytest
 
 from harness.cli import COMMANDS, PASS_ON, parser
 from harness.scenario import load
-from tests.helpers.guests import ROOT, child_environment, needs_kernel
+from tests import ROOT
+from tests.helpers.guests import child_environment, needs_kernel
 from tests.helpers.pages import BLOCK, blocks, copy, write
 
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/own-node.md")

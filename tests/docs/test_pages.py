@@ -9,8 +9,8 @@ import pytest
 
 from harness.scenario import load
 from harness.scenario.find import SHIPPED, find
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")] + sorted(
     (ROOT / "docs").glob("*.md")
 )

@@ -21,9 +21,6 @@ from harness.scenario.find import SHIPPED
 from harness.summary import summary
 from harness.verdict import Result, judge_run
 from nodes.wire.note import NoteKind
-from tests.helpers.guests import needs_kernel
-
-pytestmark = [pytest.mark.guest, needs_kernel]
 
 EVERYBODY = dict.fromkeys((1, 2, 3, 4, 5), 1)
 ALL_BUT_N1 = dict.fromkeys((2, 3, 4, 5), 1)

@@ -11,9 +11,7 @@ from harness.engines.outcome import EngineOptions
 from harness.golden import GOLDEN, difference, known
 from harness.runs import carry_out, open_run
 from harness.scenario import load
-from tests.helpers.guests import for_everybody, needs_kernel, tutti
-
-pytestmark = [pytest.mark.guest, needs_kernel]
+from tests.helpers.guests import for_everybody, tutti
 
 NAMES = known()
 

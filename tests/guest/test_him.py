@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from captures.columns import read_frames
 from captures.load import capture_files
 from nodes.wire.note import NoteKind
-from tests.helpers.guests import needs_kernel, run, tutti
-
-pytestmark = [pytest.mark.guest, needs_kernel]
+from tests.helpers.guests import run, tutti
 
 FRAGMENT = 44  # next header of a piece of an IPv6 packet
 SMALLEST_MTU = 1280  # of IPv6

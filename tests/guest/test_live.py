@@ -6,8 +6,6 @@ import json
 import math
 from pathlib import Path
 
-import pytest
-
 from captures.metrics import measure
 from harness.engines.kernel import private_kernel
 from harness.engines.outcome import EngineOptions
@@ -17,9 +15,6 @@ from harness.rundir import RunDir
 from harness.runs import open_run
 from harness.verdict import Result, judge_run
 from nodes.wire.note import NoteKind
-from tests.helpers.guests import needs_kernel
-
-pytestmark = [pytest.mark.guest, needs_kernel]
 
 CRASH = """
 name = "live"

@@ -7,14 +7,10 @@ from collections.abc import Iterator
 from itertools import combinations, pairwise
 from pathlib import Path
 
-import pytest
-
 from captures.columns import read_frames
 from captures.metrics import measure
 from nodes.wire.note import NoteKind
-from tests.helpers.guests import needs_kernel, run
-
-pytestmark = [pytest.mark.guest, needs_kernel]
+from tests.helpers.guests import run
 
 AS_FAST_AS_THEY_CAN = """
 name = "one-order"

@@ -9,9 +9,7 @@ import pytest
 
 from harness.judges import Outcome
 from harness.scenario.find import SHIPPED
-from tests.helpers.guests import needs_kernel, run
-
-pytestmark = [pytest.mark.guest, needs_kernel]
+from tests.helpers.guests import run
 
 RULES = ("flush", "freeze", "merge", "quorum", "star")
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.guests import ROOT, needs_kernel, tutti
-
-pytestmark = [pytest.mark.guest, needs_kernel]
+from tests import ROOT
+from tests.helpers.guests import tutti
 
 
 @pytest.fixture(scope="module")

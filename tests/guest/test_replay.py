@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.guests import ROOT, digest, for_everybody, needs_kernel, run, tutti
-
-pytestmark = [pytest.mark.guest, needs_kernel]
+from tests import ROOT
+from tests.helpers.guests import digest, for_everybody, run, tutti
 
 ONE_CHANNEL = """
 name = "replayed"

@@ -14,9 +14,6 @@ from harness.scenario import load
 from harness.scenario.find import SHIPPED
 from harness.summary import summary
 from harness.verdict import judge_run
-from tests.helpers.guests import needs_kernel
-
-pytestmark = [pytest.mark.guest, needs_kernel]
 
 # Minutes each, or measured by a sweep; run with TUTTI_THOROUGH=1.
 LONG = {"st/soak", "to/soak", "delta/fig-4", "delta/fig-4-hold", "delta/fig-4-unbounded", "him/quiet-50"}

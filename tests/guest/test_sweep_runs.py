@@ -10,9 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.helpers.guests import child_environment, command, guests, needs_kernel, soon, tutti
-
-pytestmark = [pytest.mark.guest, needs_kernel]
+from tests.helpers.guests import child_environment, command, guests, soon, tutti
 
 SWEEP = """
 name = "tiny"

@@ -17,9 +17,8 @@ from harness.engines.outcome import EngineError, EngineOptions
 from harness.engines.virtual import boot
 from harness.exchange import exchange
 from harness.rundir import RunDir
-from tests.helpers.guests import ROOT, child_environment, command, for_everybody, guests, needs_kernel, soon, tutti
-
-pytestmark = [pytest.mark.guest, needs_kernel]
+from tests import ROOT
+from tests.helpers.guests import child_environment, command, for_everybody, guests, soon, tutti
 
 LONG = """
 name = "long"

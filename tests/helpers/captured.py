@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from captures.columns import audit
-from captures.evidence import Evidence
+from captures.evidence import Event, Evidence, Notes
 from captures.recorded import Recorded
 from captures.samples import LITTLE_NS, cooked, ethernet, pcap
 from captures.unwrap import ETHERNET, LINUX_SLL2
 from harness.manifest import Findings, Kernel, Manifest, write_manifest
 from harness.rundir import RunDir
 from nodes.wire import ETHERTYPE, Pdu, encode
+from nodes.wire.note import NoteKind
 
 KERNEL = Kernel("7.2", "a recipe")
 
@@ -69,3 +70,28 @@ def leave_manifest(
     manifest = Manifest(identity="0", engine="virtual", kernel=kernel, failed=failed, findings=findings)
     write_manifest(RunDir(directory), manifest)
     return counted
+
+
+def stopped(one: Evidence, *without: int) -> Evidence:
+    """The history with the END of every node that was stopped as asked."""
+    events = list(one.notes)
+    for node in one.nodes:
+        if node in without:
+            continue
+        mine = [event for event in events if event.node == node]
+        number, incarnation = (mine[-1].number + 1, mine[-1].incarnation) if mine else (1, 1)
+        time_ns = events[-1].time_ns + 1000
+        events.append(
+            Event(
+                time_ns,
+                node,
+                NoteKind.END,
+                values=(number, 0, 0, 1),
+                incarnation=incarnation,
+                number=number,
+                local_ns=time_ns,
+                capture=f"n{node}.pcap",
+                frame=number,
+            )
+        )
+    return replace(one, notes=Notes(events))

@@ -20,8 +20,7 @@ from harness.rundir import RunDir
 from harness.runs import carry_out
 from harness.scenario import loads
 from harness.verdict import Result, judge_run
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests import ROOT
 
 needs_kernel = pytest.mark.skipif(
     "TUTTI_KERNEL" not in os.environ, reason="there is no private kernel: run the tests with `./tutti test`"

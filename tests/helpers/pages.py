@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests import ROOT
+
 BLOCK = re.compile(r"^```(\w*)(?: ([\w./-]+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _LEFT_OUT = shutil.ignore_patterns(".git", "runs", "build", ".*_cache", ".hypothesis", ".vagrant", "__pycache__")
 

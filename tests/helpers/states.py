@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from nodes.him.machine import Him
@@ -18,9 +17,11 @@ from nodes.machine import Received
 from nodes.st.machine import St
 from nodes.st.round import Mode
 from nodes.to.machine import To
-from tests.machines import test_him_adversity, test_st_adversity, test_to_adversity
+from tests import ROOT
+from tests.helpers.him_schedules import Schedule
+from tests.machines import test_st_adversity, test_to_adversity
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "states.md"
+PAGE = ROOT / "docs" / "states.md"
 SCHEDULES = 120
 Seen = dict[tuple[str, str], set[str]]  # (from, to) -> what arrived
 
@@ -96,7 +97,7 @@ def observe(count: int) -> dict[str, Seen]:
         for seed in range(count):
             test_st_adversity.schedule(seed)
             test_to_adversity.schedule(seed)
-            test_him_adversity.Schedule(("silence", "proof")[seed % 2], seed).run()
+            Schedule(("silence", "proof")[seed % 2], seed).run()
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,10 @@ from nodes.cmd.options import CmdOptions
 from nodes.delta.notes import Sent
 from nodes.delta.options import DeltaOptions
 from nodes.delta.pdus import stamps_for
+from tests import ROOT
 from tests.helpers.notation import history
 
-GOLDEN = Path(__file__).resolve().parents[2] / "captures" / "golden"
+GOLDEN = ROOT / "captures" / "golden"
 
 PASS, FAIL, UNKNOWN = Outcome.PASS, Outcome.FAIL, Outcome.UNKNOWN
 DELTA_5 = DeltaOptions(delta_ns=5_000_000, max_cb=2)

@@ -2,7 +2,6 @@
 
 Checked in each: no causal violation, everything that arrives in time is delivered, at the very instant the rule
 allows (recomputed here from the tags on the wire), nothing late is, tags stay within their bound, all settles.
-A failure names its seed: check(seed) repeats that schedule alone.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from nodes.machine import Setting
 from nodes.wire import Pdu
 from nodes.wire.delta import DeltaData
 from nodes.wire.note import NoteKind
+from tests.helpers.seeds import EverySeed
 from tests.helpers.verdicts import objections, out_of_order
 
 UNIT = 1_000_000
@@ -147,17 +147,16 @@ def allowed_at(made: Run, node: int, pdu: DeltaData, delivered: Callable[[int, i
 def check(seed: int) -> None:
     made = run(seed)
     history = replace(made.world.history(), options=made.options)
-    where = f"; repeat with check({seed})"
-    assert objections(history, "DC-1", "DC-2", "DC-3", "DC-4", "NC", "ND") == [], where
+    assert objections(history, "DC-1", "DC-2", "DC-3", "DC-4", "NC", "ND") == []
     for exact in (deadline, no_unnecessary_wait):  # in memory a timer wakes a machine at the next tick of its clock
-        assert isinstance(exact(Facts(history), made.tick_ns), Holds), where
-    assert made.world.settled(), where
+        assert isinstance(exact(Facts(history), made.tick_ns), Holds)
+    assert made.world.settled()
     deliveries: dict[int, list[Event]] = {node: [] for node in history.nodes}
     for event in history.notes:
         if event.kind is NoteKind.DELIVERED:
             deliveries[event.node].append(event)
-        assert event.text != "overtaken", f"{event}{where}"
-        assert event.kind is not NoteKind.ALARM, f"{event}{where}"
+        assert event.text != "overtaken", f"{event}"
+        assert event.kind is not NoteKind.ALARM, f"{event}"
     for node, log in deliveries.items():
 
         def delivered(sender: int, ts: int, log: list[Event] = log) -> int | None:
@@ -169,15 +168,14 @@ def check(seed: int) -> None:
             if to == node and (at := allowed_at(made, node, made.pdus[source, seq], delivered)) is not None
         }
         took_place = [((event.about, event.seq), event.time_ns) for event in log if event.about != node]
-        assert sorted(took_place) == sorted(allowed.items()), f"n{node}{where}"
+        assert sorted(took_place) == sorted(allowed.items()), f"n{node}"
     bound = made.options.max_cb * made.n if made.options.scheme == "bounded" else made.n**2
-    assert all(len(pdu.cb) <= bound for pdu in made.pdus.values()), where
+    assert all(len(pdu.cb) <= bound for pdu in made.pdus.values())
 
 
 @pytest.mark.parametrize("first", range(0, SCHEDULES, BATCH))
-def test_order_deadline_and_the_exact_moment(first: int) -> None:
-    for seed in range(first, first + BATCH):
-        check(seed)
+def test_order_deadline_and_the_exact_moment(first: int, every_seed: EverySeed) -> None:
+    every_seed(range(first, first + BATCH), check)
 
 
 @pytest.mark.parametrize(

@@ -1,114 +1,30 @@
-"""HIM in random schedules: loss, reordering, duplicates, crashes, restarts, pauses, cuts; judged like a capture.
+"""HIM in random schedules (tests/helpers/him_schedules.py).
 
 Two kinds of group. Where every SUCCESS rests on evidence (up to three nodes, or confirm = "tree") HI-1 must hold
 whatever is lost. Where silence decides, it holds with the probability that tests/machines/test_him_tables.py measures;
 here a node fails or packets are lost, not both at once: a tester that falls silent between its answer and its report
 hides what its successor missed, and the paper excludes that failures come together.
-
-A failure names its seed: `Schedule(kind, seed).run()` repeats it.
 """
 
 from __future__ import annotations
 
 import os
-import random
-from dataclasses import dataclass
 
 import pytest
 
-from nodes.him.options import HimOptions
-from nodes.wire.note import NoteKind
-from tests.helpers.group import MS, Group, options
+from tests.helpers.group import options
+from tests.helpers.him_schedules import Schedule, objections
+from tests.helpers.seeds import EverySeed
 
 THOROUGH = os.environ.get("TUTTI_THOROUGH") == "1"
 COUNT = 3400 if THOROUGH else 100  # schedules of each kind
 ALWAYS = ("HI-1", "HI-2", "HI-3", "HI-4")
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """Everything is drawn from the kind and the seed."""
-
-    kind: str  # "proof", "silence", "printed"
-    seed: int
-
-    def group(self) -> tuple[Group, random.Random, bool]:
-        chance = random.Random(f"{self.kind} {self.seed}")
-        n = chance.choice((2, 3) if self.kind == "proof" and self.seed % 2 else (4, 5, 6, 7))
-        proof = self.kind == "proof" and n > 3
-        rto_ns = 10 * MS
-        chosen = HimOptions(
-            rules="printed" if self.kind == "printed" else "repaired",
-            confirm="tree" if proof else "evidence",
-            adj=chance.choice(("ring", "ring", "random", "near_far")) if self.kind != "silence" else "ring",
-            neighbours=chance.choice((1, 1, 2)),
-            hasten=chance.random() < 0.8,
-            fanout=chance.choice((1, 2, 4)),
-            rto_initial_ns=rto_ns,
-            rto_min_ns=2 * MS,
-            rto_max_ns=100 * MS,
-        )
-        trouble = chance.random() < 0.6
-        loss = chance.uniform(0, 0.25) if self.kind == "proof" else 0.0 if trouble else chance.uniform(0, 0.03)
-        group = Group(
-            n,
-            chosen,
-            one_way_ns=MS // 2,
-            jitter_ns=chance.choice((0, MS // 2, 2 * MS)),
-            loss=loss,
-            duplicate=chance.choice((0.0, 0.0, 0.1)),
-            seed=self.seed,
-            hops=lambda a, b: abs(a - b) // 2,
-        )
-        return group, chance, trouble
-
-    def run(self) -> Group:
-        group, chance, trouble = self.group()
-        world, begin = group.world, group.world.now
-        for _ in range(chance.randint(2, 12)):
-            number = chance.choice(group.members)
-            data = chance.randbytes(4)
-            world.at(begin + chance.randrange(200 * MS), lambda number=number, data=data: group.submit(number, data))  # type: ignore[misc]
-        if trouble:
-            self._trouble(group, chance, begin + chance.randrange(150 * MS))
-        world.run(max_events=200_000)
-        return group
-
-    def _trouble(self, group: Group, chance: random.Random, at_ns: int) -> None:
-        world, victim = group.world, chance.choice(group.members)
-        what, lasts_ns = chance.choice(("crash", "restart", "pause", "link")), chance.randrange(1, 200 * MS)
-        if what in ("crash", "restart"):
-            world.at(at_ns, lambda: world.kill(victim))
-        if what == "restart":
-            world.at(at_ns + lasts_ns, lambda: world.restart(victim, group.made(victim, incarnation=2)))
-        if what == "pause":
-            world.at(at_ns, lambda: group.pause(victim))
-            world.at(at_ns + lasts_ns, lambda: world.resume(victim))
-        if what == "link":
-            world.at(at_ns, lambda: group.cut_off(victim))
-            world.at(at_ns + lasts_ns, lambda: world.link(victim, True))
-
-
-def objections(schedule: Schedule, *properties: str) -> dict[str, str]:
-    group = schedule.run()
-    found = group.violations(*properties)
-    if not group.world.settled():
-        found["settled"] = "somebody still waits"
-    sent = {(e.node, e.seq) for e in group.notes(NoteKind.SENT) if group.world._nodes[e.node].incarnation == 1}
-    told = {(e.about, e.seq) for e in group.notes(NoteKind.RESULT)}
-    alive = {key for key in sent if group.world._nodes[key[0]].machine is not None}
-    if alive - told:
-        found["told"] = f"no RESULT of {sorted(alive - told)}"
-    return found
-
-
 @pytest.mark.parametrize("kind", ["proof", "silence"])
-def test_repaired_rules_hold(kind: str) -> None:
-    for seed in range(COUNT):
-        schedule = Schedule(kind, seed)
-        properties = ALWAYS if kind == "proof" else (*ALWAYS, "HI-5")  # a probe fails too where a quarter is lost
-        found = objections(schedule, *properties)
-        assert not found, f"{schedule}: {found}"
+def test_repaired_rules_hold(kind: str, every_seed: EverySeed) -> None:
+    properties = ALWAYS if kind == "proof" else (*ALWAYS, "HI-5")  # a probe fails too where a quarter is lost
+    every_seed(range(COUNT), lambda seed: objections(Schedule(kind, seed), *properties))
 
 
 def test_printed_rules_are_caught() -> None:

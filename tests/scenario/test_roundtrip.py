@@ -17,9 +17,10 @@ from harness.scenario import ScenarioError, dump, identity, load, loads
 from harness.scenario.faults import FAULTS
 from harness.scenario.model import WORKLOADS
 from harness.scenario.units import UNITS
+from tests import ROOT
 from topologies.kinds import KINDS
 
-SCENARIOS = Path(__file__).parents[2] / "harness" / "scenarios"
+SCENARIOS = ROOT / "harness" / "scenarios"
 
 
 def durations(low: int = 0, high: int = 10**11) -> st.SearchStrategy[str]:

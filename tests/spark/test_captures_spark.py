@@ -14,7 +14,6 @@ from captures import samples
 from captures.columns import default_columns, read_frames
 from nodes.wire import ETHERTYPE, all_pdu_types, encode
 
-pytestmark = pytest.mark.spark
 TIMES = 10  # frames of each type in a file
 
 

@@ -19,8 +19,6 @@ from nodes.wire import all_pdu_types
 from tests.helpers.guests import needs_kernel, soon
 from tests.helpers.spark_cluster import spark_cluster
 
-pytestmark = pytest.mark.spark
-
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.closure import named
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 OURS = ("nodes", "topologies", "captures", "harness")
 
 # What each package may import of ours. Nobody imports harness.

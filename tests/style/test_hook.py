@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.guests import ROOT, needs_kernel
+from tests import ROOT
+from tests.helpers.guests import needs_kernel
 
 pytestmark = needs_kernel  # ./tutti finds its Python without installing anything
 

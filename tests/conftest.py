@@ -1,0 +1,34 @@
+"""What holds for whole rooms: the marks of their tests, and random tests that can be repeated by one seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.bench.browser import missing
+from tests.helpers.guests import needs_kernel
+from tests.helpers.seeds import EverySeed
+
+_HERE = Path(__file__).parent
+_ROOMS: dict[str, list[pytest.MarkDecorator]] = {
+    "guest": [pytest.mark.guest, needs_kernel],
+    "spark": [pytest.mark.spark],
+    "browser": [pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing())],
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seed", type=int, metavar="N", help="random tests try this seed alone")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in _ROOMS.get(item.path.relative_to(_HERE).parts[0], ()):
+            item.add_marker(mark)
+
+
+@pytest.fixture
+def every_seed(request: pytest.FixtureRequest) -> EverySeed:
+    """Tries seeds; see there."""
+    return EverySeed(request.node.nodeid, request.config.getoption("--seed"))
