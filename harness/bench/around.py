@@ -12,34 +12,34 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+from harness.bench.row import Row
 from harness.closure import ROOT
 from harness.rundir import RunDir
 
 _TURNS = 5
-_LIBRARIES = "import numpy, pyarrow"
 
 
 @dataclass(frozen=True, slots=True)
-class AroundTheGuest:
+class AroundTheGuest(Row):
     """One command, from the shell's point of view."""
 
-    scenario: str
-    before_s: float  # until the guest is started
-    after_s: float  # since its end
-    guest_s: float
-    libraries_s: float
+    scenario: Annotated[str, "tutti run {} around the guest"]
+    before_s: Annotated[float, "{:.2f} s before it"]
+    after_s: Annotated[float, "{:.2f} s after it"]
+    guest_s: Annotated[float, "{row.of_guest:.2f} of the guest's own {:.2f} s"]
+    libraries_s: Annotated[float, "{row.of_libraries:.2f} of the {:.2f} s of importing numpy and pyarrow"]
 
-    def __str__(self) -> str:
-        ours_s = self.before_s + self.after_s
-        return (
-            f"tutti run {self.scenario} around the guest: {ours_s:.2f} s ({self.before_s:.2f} s before it, "
-            f"{self.after_s:.2f} s after), {ours_s / self.guest_s:.2f} of the guest's own time, "
-            f"{ours_s / self.libraries_s:.2f} of `python -c '{_LIBRARIES}'`"
-        )
+    @property
+    def of_guest(self) -> float:
+        return (self.before_s + self.after_s) / self.guest_s
+
+    @property
+    def of_libraries(self) -> float:
+        return (self.before_s + self.after_s) / self.libraries_s
 
 
 def around_the_guest(scenario: str = "raw/quiet") -> AroundTheGuest:
@@ -57,11 +57,10 @@ def _turn(scenario: str) -> tuple[float, float, float, float]:
         end = time.time()
         started, ended = (path.stat().st_mtime for path in (where.scenario, where.manifest))
     begin_libraries = time.perf_counter()
-    _python("-c", _LIBRARIES)
+    _python("-c", "import numpy, pyarrow")
     return started - begin, end - ended, ended - started, time.perf_counter() - begin_libraries
 
 
 def _python(*words: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command: Sequence[str] = [sys.executable, *words]
-    subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from harness.bench.around import AroundTheGuest, around_the_guest
+from harness.bench.around import around_the_guest
 from harness.bench.emulated import carry_out_below
 from harness.bench.row import Row
 from harness.engines.kernel import private_kernel, site_packages
@@ -66,7 +66,7 @@ class PlatformResult(Row):
         return (self.frames or 0) / self.ours_s
 
 
-def bench_platform() -> Iterator[PlatformResult | AroundTheGuest]:
+def bench_platform() -> Iterator[Row]:
     """All figures; the naive ones only where its programs are installed."""
     yield around_the_guest()
     missing = [name for name in ("tcpdump", "brctl") if shutil.which(name) is None]

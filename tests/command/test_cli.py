@@ -66,6 +66,11 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
     assert f"tutti {command}" in capsys.readouterr().out.split("examples:")[1]
 
 
+def test_every_file_of_commands_is_one() -> None:
+    files = {path.stem for path in Path(clean.__file__).parent.glob("*.py")}
+    assert files - {"__init__", "options"} == COMMANDS.keys()
+
+
 def test_validate_says_valid(good: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", good]) == PASS
     assert capsys.readouterr() == (f"{good}: valid: raw on a lan of 3 nodes\n", "")
