@@ -33,11 +33,11 @@ def source(module: str) -> Path | None:
 def imported(path: Path) -> set[str]:
     """The names that a file imports, wherever in it: modules, and what may be modules, of ours and of others.
 
-    A package of ours that goes over its own path imports all that is there.
+    Who asks which modules there are (`pkgutil.iter_modules`) imports all that lie beside it.
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found = named(tree)
-    if "pkgutil.iter_modules(__path__" in ast.unparse(tree):
+    if any(isinstance(node, ast.Attribute) and node.attr == "iter_modules" for node in ast.walk(tree)):
         package = ".".join(path.relative_to(ROOT).parent.parts)
         found |= {f"{package}.{one.name}" for one in pkgutil.iter_modules([str(path.parent)])}
     return found

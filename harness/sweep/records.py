@@ -12,16 +12,9 @@ from typing import Any
 from harness.closure import ROOT, closure
 from harness.sweep.store import Store
 from harness.sweep.task import Record
-from nodes.protocols import NAMES
 
-# Where the code of a run is entered: by the sweep's worker, in the guest, on this kernel; protocols are found by name.
-ENTRIES = (
-    "harness.sweep.task",
-    "harness.agent.boot",
-    "harness.agent.__main__",
-    "harness.engines.isolated",
-    *(f"nodes.{name}" for name in NAMES),
-)
+# Where the code of a run is entered: by the sweep's worker, in the guest, on this kernel.
+ENTRIES = ("harness.sweep.task", "harness.agent.boot", "harness.agent.__main__", "harness.engines.isolated")
 
 
 def finished(store: Store, keys: Iterable[str]) -> dict[str, Record]:
