@@ -18,8 +18,8 @@ from nodes.st.machine import St
 from nodes.st.round import Mode
 from nodes.to.machine import To
 from tests import ROOT
+from tests.helpers import st_schedules, to_schedules
 from tests.helpers.him_schedules import Schedule
-from tests.machines import test_st_adversity, test_to_adversity
 
 PAGE = ROOT / "docs" / "states.md"
 SCHEDULES = 120
@@ -95,8 +95,8 @@ def observe(count: int) -> dict[str, Seen]:
     found: dict[str, Seen] = {name: {} for name in _DIAGRAMS}
     with watched(St, _st, found["st"]), watched(To, _to, found["to"]), watched(Him, _him, found["him"]):
         for seed in range(count):
-            test_st_adversity.schedule(seed)
-            test_to_adversity.schedule(seed)
+            st_schedules.schedule(seed)
+            to_schedules.schedule(seed)
             Schedule(("silence", "proof")[seed % 2], seed).run()
     return found
 

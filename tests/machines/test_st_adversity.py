@@ -1,77 +1,27 @@
-"""ST in adverse schedules: losses of every PDU type, a sender's own copies included, bursts, tails, slow readers.
-
-A failure prints its seed; `complaints(SEED)` repeats it. TUTTI_THOROUGH=1 runs 10,000 schedules.
-"""
+"""ST in adverse schedules (tests/helpers/st_schedules.py). TUTTI_THOROUGH=1 runs 10,000 of them."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import pytest
 
-from harness.world import World
 from nodes.st.options import Printed, StOptions
-from nodes.wire import Pdu
-from tests.helpers.cluster import SLOT, Broken, failures, snapshots_are_frozen, st_world
+from tests.helpers.seeds import EverySeed
+from tests.helpers.st_schedules import complaints
 
 THOROUGH = bool(os.environ.get("TUTTI_THOROUGH"))
 RUNS = 10_000 if THOROUGH else 2_000
 
 
-def schedule(seed: int, options: StOptions | None = None, *, watched: bool = True, events: int = 100_000) -> World:
-    """One random run to its silent end: everything about it follows from the seed."""
-    world = st_world(2 + seed % 5, options, seed=seed, watched=watched)
-    chance = world.random
-    n = 2 + seed % 5
-    base = chance.choice((0.0, 0.01, 0.05, 0.1, 0.25))
-    share = {i: min(0.4, base * chance.choice((1, 1, 1, 2))) for i in range(1, n + 1)}
-    slow = chance.randrange(1, n + 1) if chance.random() < 0.3 else 0  # its buffer overflows in bursts
-    full_until = 0
-
-    def loss(pdu: Pdu, receiver: int, now: int) -> bool:
-        nonlocal full_until
-        if receiver == slow:
-            if now >= full_until and chance.random() < 0.02:
-                full_until = now + chance.randrange(2, 12) * SLOT
-            if now < full_until:
-                return True
-        return chance.random() < share[receiver]
-
-    world.channel(SLOT, loss)
-    at = world.now
-    for _ in range(chance.randrange(1, 4)):  # bursts, with idle times in which all falls silent
-        for _ in range(chance.randrange(1, 2 * n)):
-            src = chance.randrange(1, n + 1)
-            to = tuple(chance.sample(range(1, n + 1), chance.randrange(1, n + 1)))
-            world.at(at + chance.randrange(n * SLOT), lambda src=src, to=to: world.submit(src, to, b"x"))  # type: ignore[misc]
-        at += chance.choice((3, 40, 400)) * n * SLOT
-    world.run(max_events=events)  # ends only when the channel has fallen silent (I8)
-    return world
-
-
-def complaints(seed: int, options: StOptions | None = None, **how: Any) -> list[str]:
-    """What is wrong with the run of that seed."""
-    try:
-        world = schedule(seed, options, **how)
-        snapshots_are_frozen(world)
-    except (Broken, AssertionError) as error:
-        return [str(error)]
-    unsettled = [] if world.settled() else ["not settled"]
-    return unsettled + failures(world)
-
-
-def test_repaired_rules_hold_in_random_schedules() -> None:
-    for seed in range(RUNS):
-        wrong = complaints(seed)
-        assert not wrong, f"schedule({seed}): {wrong}"
+def test_repaired_rules_hold_in_random_schedules(every_seed: EverySeed) -> None:
+    every_seed(range(RUNS), complaints)
 
 
 @pytest.mark.parametrize("recovery", ["range", "go_back"])
-def test_other_recoveries_hold_too(recovery: str) -> None:
-    for seed in range(RUNS // 10):
-        wrong = complaints(seed, StOptions(recovery=recovery))  # type: ignore[arg-type]
-        assert not wrong, f"schedule({seed}) with {recovery}: {wrong}"
+def test_other_recoveries_hold_too(recovery: str, every_seed: EverySeed) -> None:
+    options = StOptions(recovery=recovery)  # type: ignore[arg-type]
+    every_seed(range(RUNS // 10), lambda seed: complaints(seed, options))
 
 
 @pytest.mark.parametrize(

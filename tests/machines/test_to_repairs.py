@@ -1,6 +1,6 @@
 """What random schedules found to be missing in TO: each repair taken out again, on a schedule that shows it.
 
-A schedule is a seed of test_to_adversity.complaints, without farewells, or of busy_returns.
+A schedule is a seed of to_schedules.complaints, without farewells, or of busy_returns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nodes.to.waiting import Waiting
 from nodes.wire import Pdu
 from nodes.wire.to import JoinBlock, StopBlock, ToPdu, ToRcv, ToRcvAck
 from tests.helpers.cluster import SLOT, TD, Restless, failures
-from tests.machines.test_to_adversity import LIVE, busy_returns, complaints
+from tests.helpers.to_schedules import LIVE, busy_returns, complaints
 
 admit, begin_again, flush, look_again = Joins._admit, Joiner._begin_again, Joins._flush, Waiting.look_again
 
@@ -109,7 +109,7 @@ def any_epoch(self: Joins, x: JoinBlock) -> None:
     self._advance()
 
 
-# What live recovery adds, each rule taken out again, on a seed of test_to_adversity.busy_returns.
+# What live recovery adds, each rule taken out again, on a seed of to_schedules.busy_returns.
 LIVE_RULES: list[tuple[type, str, Callable[..., Any], int]] = [
     (Live, "_sent_in_a_join", lambda self, p: False, 152),  # data may come before the RCV_PACK that says their place
     (Joins, "_collect", any_epoch, 103),

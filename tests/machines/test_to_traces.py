@@ -20,8 +20,8 @@ from nodes.wire.note import NoteKind
 from nodes.wire.st import RETX, DataBlock
 from nodes.wire.to import ToData, ToRcv, ToRcvPack, ToRstPak, ToStop, ToStopAck, ToStopPack, ViewBlock
 from tests.helpers.cluster import SLOT, TD, Restless, data, failures, losing, titled
+from tests.helpers.to_schedules import complaints
 from tests.helpers.typed import golden
-from tests.machines.test_to_adversity import complaints
 
 ONE = first_incarnation(1) << 1  # the code of an entity in its first life
 FIRST = (ONE, ONE, ONE)

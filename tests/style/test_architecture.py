@@ -127,6 +127,12 @@ def test_the_layers_are_kept() -> None:
     assert not problems, "\n".join(problems)
 
 
+def test_what_tests_share_is_a_helper() -> None:
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for name in named(ast.parse(path.read_text())):
+            assert not re.search(r"^tests\..*\btest_", name), f"{path.relative_to(ROOT)} imports {name}"
+
+
 def test_each_third_party_is_in_the_files_that_are_said_to_know_it() -> None:
     imports = {str(path): {name.split(".")[0] for name in _imported(tree)} for path, tree in _sources()}
     idle = [
