@@ -15,6 +15,7 @@ from nodes.machine import Log
 from nodes.st.core import Core
 from nodes.st.lines import Evidence, sort_rear
 from nodes.st.membership import Membership
+from nodes.st.notes import State
 from nodes.st.round import Mode, Round, bitmap, is_held, words_for
 from nodes.st.transfer import Transfer
 from nodes.wire.note import NoteKind
@@ -108,7 +109,7 @@ class Recovery:
         """Every change of mode re-arms T_r."""
         self._phase.mode = mode
         self.deadline = None if mode is Mode.DATA else self._core.next_repetition()
-        self._core.note(Log(NoteKind.STATE, values=(self._phase.epoch,), text=mode.value))
+        self._core.note(Log(NoteKind.STATE, values=State(self._phase.epoch), text=mode.value))
 
     # E5
 

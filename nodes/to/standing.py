@@ -10,6 +10,7 @@ from typing import Any
 
 from nodes.machine import Log
 from nodes.st.core import Core
+from nodes.st.notes import State
 from nodes.to.attempt import JoinRecord
 from nodes.to.options import ToOptions
 from nodes.to.views import View, ViewMode, active, first_incarnation, merge, printed_merge, view_number
@@ -67,7 +68,7 @@ class Standing:
     def enter(self, vm: ViewMode) -> None:
         if vm is not self.vm:
             self.vm = vm
-            self._core.note(Log(NoteKind.STATE, values=(self._core.phase.epoch, *self.v), text=vm.value))
+            self._core.note(Log(NoteKind.STATE, values=(*State(self._core.phase.epoch), *self.v), text=vm.value))
 
     def know(self, v: View) -> None:
         """News of the others."""

@@ -28,7 +28,7 @@ class NoteKind(IntEnum):
     ALARM = 9  # a person should look                              peers: whom it is about; text: why
     CLOCK = 10  # the harness moved the local clock                values: ClockSet
     REFUSED = 11  # a submission or a PDU was refused              text: why; of a submission values: Refused
-    STATE = 12  # machine state for the report                     text: names, values: numbers
+    STATE = 12  # machine state for the report                     text: a mode, or the names of values
     FAULT = 13  # harness: a fault begins or ends                  peers: nodes; text: kind and arguments
     MARK = 14  # harness: probe, start, heal, never, end           text: which; values: Never, Over
     END = 15  # the node stops as asked                            values: End

@@ -18,7 +18,6 @@ from tests.helpers.notation import history
 MEMBERS = (1, 2, 3)
 MS = 1_000_000
 OF_ALL: tuple[type[NamedTuple], ...] = (Sent, Refused)
-NUMBERS = {NoteKind.STATE, NoteKind.MEASURED}  # shown as they are
 
 
 def run(name: str) -> World:
@@ -40,7 +39,7 @@ def run(name: str) -> World:
 @pytest.mark.parametrize("name", [name for name in NAMES if protocol(name).notes is not None])
 def test_what_a_machine_notes_is_what_its_facet_says(name: str) -> None:
     known = (*(protocol(name).notes or ()), *OF_ALL)
-    noted = [event for event in run(name).history().notes if event.node and event.values and event.kind not in NUMBERS]
+    noted = [event for event in run(name).history().notes if event.node and event.values]
     assert {NoteKind.SENT} <= {event.kind for event in noted}
     for event in noted:
         meaning: type = type(event.values)
