@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from harness.agent.notes import HarnessNotes
-from harness.agent.processes import start_helper
+from harness.agent.processes import Helper, next_released
 from harness.scenario.faults import Fault
 from harness.scenario.faults.forge import Forge
 from harness.scenario.forgeries import Fields, changed, made, sized
@@ -32,6 +32,10 @@ class _Forgery:
     heard: Pdu | None = None
     times: list[int] = field(default_factory=list)  # true, those still to come
 
+    def begin(self, at_ns: int) -> None:
+        """All of it is sent from this (true) time on."""
+        self.times = [at_ns + turn * self.fault.every_ns for turn in range(self.fault.count)]
+
     def datagram(self, protocol: str) -> bytes | None:
         """What goes out now; nothing if nothing was heard yet."""
         fault = self.fault
@@ -45,35 +49,35 @@ class _Forgery:
 
 def forgeries(faults: Sequence[Fault], host: str, t0_ns: int) -> list[_Forgery]:
     """What a host has to do."""
-    return [
-        _Forgery(
-            one,
-            f"from {host} {one.what()}".strip(),
-            times=[t0_ns + one.at_ns + turn * one.every_ns for turn in range(one.count)],
-        )
+    work = [
+        _Forgery(one, f"from {host} {one.what()}".strip())
         for one in faults
         if isinstance(one, Forge) and one.from_ == host
     ]
+    for one in work:
+        if one.fault.when is None:
+            one.begin(t0_ns + one.fault.at_ns)
+    return work
 
 
 def start_forger(
     node: NamespaceNode, attachment: Attachment, work: Sequence[_Forgery], protocol: str, incarnation: int
-) -> int:
+) -> Helper:
     """Fork a host's process; it is attached when this returns."""
 
-    def begin(ready: int) -> None:
+    def begin(ready: int, released: int) -> None:
         notes = HarnessNotes(incarnation)  # to the builder's loopback: nothing of ours is on the host's
         with node.entered():
-            _Forger(attach(attachment), notes, work, protocol, int(node.name[1:])).run(ready)
+            _Forger(attach(attachment), notes, work, protocol, int(node.name[1:])).run(ready, released)
 
-    return start_helper(f"the outsider at {node.name}", begin)
+    return Helper(f"the outsider at {node.name}", begin, [one.fault for one in work])
 
 
 class _Forger:
     def __init__(self, link: Link, notes: HarnessNotes, work: Sequence[_Forgery], protocol: str, me: int) -> None:
         self._link, self._notes, self._work, self._protocol, self._me = link, notes, work, protocol, me
 
-    def run(self, ready: int) -> None:
+    def run(self, ready: int, released: int) -> None:
         os.write(ready, b"r")
         while True:
             now = time.time_ns()
@@ -82,8 +86,12 @@ class _Forger:
                     del one.times[0]
                     self._send(one)
             due = min((one.times[0] for one in self._work if one.times), default=None)
-            if readable([self._link.socket.fileno()], None if due is None else due - time.time_ns()):
-                self._hear()
+            listen = [self._link.socket.fileno(), released]
+            for descriptor in readable(listen, None if due is None else due - time.time_ns()):
+                if descriptor == released:
+                    self._work[next_released(released)].begin(time.time_ns())
+                else:
+                    self._hear()
 
     def _hear(self) -> None:
         for data in self._link.receive():

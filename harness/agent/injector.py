@@ -12,47 +12,32 @@ import contextlib
 import heapq
 import os
 import socket
-import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 
 from harness.agent.frames import ETH_P_ALL, FRAME_MAX, PACKET_OUTGOING, pdu_of_frame
 from harness.agent.notes import HarnessNotes
-from harness.agent.processes import start_helper
+from harness.agent.processes import Helper, next_released
 from harness.agent.traffic import MARK
 from harness.chosen import Rule, taking
-from harness.scenario.faults.chosen import PduFault
 from nodes.waiting import readable
 
 _SO_MARK = 36
-_NUMBER = struct.Struct("=H")
 
 
-class Injector:
-    """The injector's process, seen from outside. `prepare` is the first thing that it does."""
+def start_injector(devices: Mapping[str, str], rules: Sequence[Rule], prepare: Callable[[], None]) -> Helper:
+    """Fork the injector's process; `prepare` is the first thing that it does."""
 
-    def __init__(self, devices: Mapping[str, str], rules: Sequence[Rule], prepare: Callable[[], None]) -> None:
-        self._rules = rules
-        begun, self._begin = os.pipe()
+    def work(ready: int, released: int) -> None:
+        prepare()
+        _Injector(devices, rules).run(ready, released)
 
-        def work(ready: int) -> None:
-            prepare()
-            _Injector(devices, rules, begun).run(ready)
-
-        self.pid = start_helper("the injector of PDU faults", work)
-        os.close(begun)
-
-    def begin(self, fault: PduFault) -> None:
-        """Let the rules of a fault that waited for a moment count from now on."""
-        for number, rule in enumerate(self._rules):
-            if rule.fault is fault:
-                os.write(self._begin, _NUMBER.pack(number))
+    return Helper("the injector of PDU faults", work, [rule.fault for rule in rules])
 
 
 class _Injector:
-    def __init__(self, devices: Mapping[str, str], found: Sequence[Rule], begun: int) -> None:
+    def __init__(self, devices: Mapping[str, str], found: Sequence[Rule]) -> None:
         self._found = found
-        self._begun = begun  # brings the numbers of rules that begin
         self._rules = {port: [rule for rule in found if rule.port == port] for port in devices}
         self._listen: dict[int, tuple[socket.socket, str]] = {}
         self._out: dict[str, socket.socket] = {}
@@ -68,7 +53,7 @@ class _Injector:
         self._order = 0
         self._notes = HarnessNotes(incarnation=2)
 
-    def run(self, ready: int) -> None:
+    def run(self, ready: int, released: int) -> None:
         os.write(ready, b"r")
         while True:
             now = time.time_ns()
@@ -76,10 +61,9 @@ class _Injector:
                 _, _, port, frame = heapq.heappop(self._held)
                 self._put(port, frame)
             wait_ns = self._held[0][0] - now if self._held else None
-            for descriptor in readable([*self._listen, self._begun], wait_ns):
-                if descriptor == self._begun:
-                    (number,) = _NUMBER.unpack(os.read(self._begun, _NUMBER.size))
-                    self._found[number].starts_ns = time.time_ns()
+            for descriptor in readable([*self._listen, released], wait_ns):
+                if descriptor == released:
+                    self._found[next_released(released)].starts_ns = time.time_ns()
                     continue
                 sock, port = self._listen[descriptor]
                 self._drain(sock, port)

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +22,7 @@ from topologies.mininet_network import NamespaceNode
 Configure = Callable[[], NodeConfig]
 
 _MESSAGE_MAX = 65_536
+_NUMBER = struct.Struct("=H")
 
 
 class NodeFailed(RuntimeError):
@@ -138,33 +140,50 @@ def stop(process: Process, word: Literal["stop", "leave"] = "stop") -> dict[str,
     return counters
 
 
-def start_helper(what: str, work: Callable[[int], None]) -> int:
-    """Fork a process that is no node; `work` writes "r" to the descriptor it is given when it is ready."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    ready, theirs = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            work(theirs)
-        except BaseException:
-            traceback.print_exc()
-            sys.stderr.flush()
-        finally:
-            os._exit(1)
-    os.close(theirs)
-    if os.read(ready, 1) != b"r":
-        raise RuntimeError(f"{what} did not start")
-    os.close(ready)
-    return pid
+class Helper:
+    """A process that is no node. Of what it does, some `parts` may have to wait until they are released."""
+
+    def __init__(self, what: str, work: Callable[[int, int], None], parts: Sequence[object]) -> None:
+        """`work` writes "r" to the first descriptor it is given when it is ready; the other says what is released."""
+        self.what = what
+        self._parts = parts
+        ready, theirs = os.pipe()
+        released, self._release = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._pid = os.fork()
+        if self._pid == 0:
+            try:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+                work(theirs, released)
+            except BaseException:
+                traceback.print_exc()
+                sys.stderr.flush()
+            finally:
+                os._exit(1)
+        os.close(theirs)
+        os.close(released)
+        if os.read(ready, 1) != b"r":
+            raise RuntimeError(f"{what} did not start")
+        os.close(ready)
+
+    def release(self, part: object) -> None:
+        """Let it do this part now, if it has it."""
+        for number, one in enumerate(self._parts):
+            if one is part:
+                os.write(self._release, _NUMBER.pack(number))
+
+    def end(self) -> bool:
+        """Kill it; was it still at work?"""
+        os.kill(self._pid, signal.SIGKILL)
+        _, status = os.waitpid(self._pid, 0)
+        return os.WIFSIGNALED(status)
 
 
-def end_helper(pid: int) -> bool:
-    """Kill it; was it still at work?"""
-    os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    return os.WIFSIGNALED(status)
+def next_released(descriptor: int) -> int:
+    """In a helper: the number of the part that is released."""
+    (number,) = _NUMBER.unpack(os.read(descriptor, _NUMBER.size))
+    return int(number)
 
 
 def wait(processes: Iterable[Process], timeout_ns: int, others: Sequence[int] = ()) -> list[int]:

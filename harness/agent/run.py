@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from harness import chosen
-from harness.agent import forger, processes
-from harness.agent.injector import Injector
+from harness.agent import processes
+from harness.agent.forger import forgeries, start_forger
+from harness.agent.injector import start_injector
 from harness.agent.notes import HarnessNotes
 from harness.agent.recorder import Point, Recorder
 from harness.agent.stage import RECEIVE_BUFFER_BYTES, Stage
@@ -80,8 +81,7 @@ class _Run:
         self.captures = files.run.captures
         self.findings = findings
         self.schedule = schedule(scenario)
-        self.helpers: dict[str, int] = {}  # the injector's process, those of outsiders
-        self.injector: Injector | None = None
+        self.helpers: list[processes.Helper] = []  # the injector, outsiders
         self.state = state
         self._real_time = scenario.engine != "virtual"
         # Whoever waits for a moment must see it before the nodes go on; the injector counts up to it.
@@ -104,7 +104,7 @@ class _Run:
             self.traffic.impair(impair.on, impair.impairment)
         recorder = Recorder(self._points(), _BLOCK_MS, _RING_BYTES)
         self.notes = HarnessNotes(incarnation=1)
-        self.stage = Stage(self.scenario, self.traffic, self.notes, self.injector, self.t0, self._start)
+        self.stage = Stage(self.scenario, self.traffic, self.notes, self.helpers, self.t0, self._start)
         self.watcher = Watcher(self.network, self.stage.moments)
         self._probe()
         self.state.mkdir(exist_ok=True)
@@ -128,9 +128,9 @@ class _Run:
             self.notes.send(NoteKind.MARK, text="never", values=Never(number))
         self.notes.send(NoteKind.MARK, text="end", values=Over(int(quiet)))
         self.findings = replace(self.findings, quiet=quiet)
-        for what, pid in self.helpers.items():
-            if not processes.end_helper(pid):
-                raise RunFailed(f"{what} died")
+        for helper in self.helpers:
+            if not helper.end():
+                raise RunFailed(f"{helper.what} died")
         self.findings = replace(self.findings, impairments_at_end=self.traffic.settings())
         counters = {node: processes.stop(process) for node, process in self.stage.processes.items()}
         members = (*self.plan.hosts, *self.plan.routers)
@@ -179,16 +179,17 @@ class _Run:
         rules = chosen.rules(self.plan, self.scenario.fault, self.t0, self.scenario.seed)
         if rules:
             devices = self.traffic.inject(sorted({rule.port for rule in rules}))
-            self.injector = Injector(devices, rules, partial(_wake_on_time, 3) if self._urgent else lambda: None)
-            self.helpers["the injector of PDU faults"] = self.injector.pid
+            prepare = partial(_wake_on_time, 3) if self._urgent else lambda: None
+            self.helpers.append(start_injector(devices, rules, prepare))
 
     def _start_outsiders(self) -> None:
         members = self.scenario.nodes
         for number, host in enumerate(self.plan.hosts[len(members) :]):
-            work = forger.forgeries(self.scenario.fault, host, self.t0)
+            work = forgeries(self.scenario.fault, host, self.t0)
             if work:
-                self.helpers[f"the outsider at {host}"] = forger.start_forger(
-                    self.network.node(host), self._attachment(host, "udp"), work, self.spec.name, 3 + number
+                attachment, incarnation = self._attachment(host, "udp"), 3 + number
+                self.helpers.append(
+                    start_forger(self.network.node(host), attachment, work, self.spec.name, incarnation)
                 )
 
     def _start(self, node: str) -> processes.Process:

@@ -7,11 +7,10 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 from harness.agent import processes
-from harness.agent.injector import Injector
 from harness.agent.notes import HarnessNotes
 from harness.agent.traffic import Traffic
 from harness.scenario import Scenario
-from harness.scenario.faults.chosen import PduFault
+from harness.scenario.faults import Fault
 from harness.scenario.faults.happening import Happening
 from harness.scenario.faults.when import Moments, When
 from nodes.clock import Clock
@@ -29,14 +28,14 @@ class Stage:
         scenario: Scenario,
         traffic: Traffic,
         notes: HarnessNotes,
-        injector: Injector | None,
+        helpers: Sequence[processes.Helper],
         t0_ns: int,
         start: Callable[[str], processes.Process],
     ) -> None:
         self._scenario = scenario
         self._traffic = traffic
         self._notes = notes
-        self._injector = injector
+        self._helpers = helpers
         self._t0_ns = t0_ns
         self._start = start
         self._cut: set[str] = set()  # links that are down
@@ -91,6 +90,11 @@ class Stage:
         _, _, action = heapq.heappop(self._timeline)
         action()
 
+    def release(self, fault: Fault) -> None:
+        self.happening.said()  # who carries it out says so
+        for helper in self._helpers:
+            helper.release(fault)
+
     def say(self, note: FaultNote) -> None:
         self.happening.said()
         self._notes.fault(note)
@@ -118,11 +122,6 @@ class Stage:
             processes.resume(self.processes[node])
 
     # the network
-
-    def choose(self, fault: PduFault) -> None:
-        assert self._injector is not None
-        self.happening.said()  # the injector says it of each PDU
-        self._injector.begin(fault)
 
     def sever(self, pairs: Collection[tuple[str, str]]) -> None:
         self._traffic.partition(pairs)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from harness.chosen import Rule, taking
 from harness.explore.netem import Netem
 from harness.explore.ways import CHANNEL, Step, way
-from harness.scenario.faults.chosen import PduFault
+from harness.scenario.faults import Fault
 from harness.world import World
 from nodes.machine import Send
 from nodes.wire import Pdu, decode_untrusted, encode
@@ -82,7 +82,7 @@ class Network:
         for place, impairment in before.items():
             self._put(place, impairment)
 
-    def choose(self, fault: PduFault) -> None:
+    def release(self, fault: Fault) -> None:
         """The rules of a fault that waited for a moment count from now on."""
         for rules in self._rules.values():
             for rule in rules:

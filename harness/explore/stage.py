@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from harness.explore.network import Frame, Network
-from harness.scenario.faults.chosen import PduFault
+from harness.scenario.faults import Fault
 from harness.scenario.faults.happening import Happening
 from harness.scenario.faults.when import Moments, When
 from harness.scenario.model import Scenario
@@ -91,6 +91,10 @@ class Stage:
     def until(self, time_ns: int) -> None:
         self.last_ns = max(self.last_ns, START_NS + time_ns)
 
+    def release(self, fault: Fault) -> None:
+        self.happening.said()
+        self._network.release(fault)
+
     def say(self, note: FaultNote) -> None:
         self.happening.said()
         self._world.fault(note)
@@ -145,10 +149,6 @@ class Stage:
             self._world.resume(_number(node))
 
     # the network
-
-    def choose(self, fault: PduFault) -> None:
-        self.happening.said()
-        self._network.choose(fault)
 
     def sever(self, pairs: Collection[tuple[str, str]]) -> None:
         self._network.partition(pairs)

@@ -90,3 +90,33 @@ def test_what_never_came_is_said(tmp_path: Path) -> None:
     assert "fault 1 (crash) never happened" in summary(result)
     assert "fault 1 (crash) never happened" in section(result)
     assert _told(carry_out(result.scenario).world.history()) == _told(result.evidence)
+
+
+FORGED = """
+name = "forged"
+protocol = "raw"
+[topology]
+kind = "lan"
+nodes = 2
+outsiders = 1
+[workload]
+kind = "steady"
+rate = "100/s"
+for = "100ms"
+[[fault]]
+kind = "forge"
+from = "n3"
+when = { pdu = { src = 2 }, count = 3 }
+at = "1ms"
+heard = { type = "DATA", src = 2 }
+count = 2
+every = "500ms"
+"""
+
+
+def test_an_outsider_waits_for_its_moment_and_the_run_for_the_outsider(tmp_path: Path) -> None:
+    _, result = run(FORGED, tmp_path / "run")
+    third = [one.time_ns for one in result.evidence.notes if (one.node, one.kind) == (2, NoteKind.SENT)][2]
+    forged = [one.time_ns for one in result.evidence.notes if one.text == "forge from n3 heard DATA"]
+    assert [at - third for at in forged] == pytest.approx([1e6, 501e6], abs=20_000)
+    assert not result.never

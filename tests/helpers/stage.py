@@ -6,7 +6,6 @@ import heapq
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from harness.scenario.faults import Fault
-from harness.scenario.faults.chosen import PduFault
 from harness.scenario.faults.when import When
 from nodes.wire.fault import FaultNote
 from topologies.impairments import Impairment
@@ -74,8 +73,8 @@ class WrittenDown:
     def resume(self, node: str) -> None:
         self._write(f"resume {node}")
 
-    def choose(self, fault: PduFault) -> None:
-        self._write(f"choose {fault.KIND}")
+    def release(self, fault: Fault) -> None:
+        self._write(f"release {fault.KIND}")
 
     def sever(self, pairs: Collection[tuple[str, str]]) -> None:
         self._write(" ".join(("sever", *(f"{a}>{b}" for a, b in sorted(pairs)))))

@@ -132,11 +132,6 @@ def test_what_waits_for_a_moment_is_no_part_of_the_order_in_time() -> None:
     assert happens(f'{cut}kind = "heal"\nat = "1ms"')[1:] == ["1 'heal'", "1 mend"]
 
 
-def test_a_forgery_knows_no_moment() -> None:
-    with pytest.raises(ScenarioError, match="an outsider forges at a time: it knows no when"):
-        happens('kind = "forge"\nfrom = "n4"\nraw = "00"\nwhen = { pdu = {} }')
-
-
 def note(kind: NoteKind, src: int, **fields: Any) -> Note:
     numbers = dict.fromkeys(("incarnation", "number", "local_ns", "about", "seq", "npeers", "nvalues"), 0)
     return Note(src=src, kind=kind, **{**numbers, "peers": (), "values": (), "text": b"", **fields})

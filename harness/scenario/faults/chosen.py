@@ -40,7 +40,7 @@ class PduFault(Fault):
     def enter(self, stage: Stage) -> None:
         """One with a time needs nothing: it was told to the injector, and the run does not wait for its PDUs."""
         if self.when is not None:
-            stage.when(self.when, self.at_ns, lambda: stage.choose(self))
+            stage.when(self.when, self.at_ns, lambda: stage.release(self))
 
     def copies_ns(self) -> tuple[int, ...]:
         """What becomes of a PDU that is taken: how late each of its copies goes on."""

@@ -40,12 +40,15 @@ class Forge(Fault):
             raise ValueError("size is 0 to 65000 bytes")
         if self.count < 1:
             raise ValueError("count is at least 1")
-        if self.when is not None:
-            raise ValueError("an outsider forges at a time: it knows no when")
+
+    @property
+    def _span_ns(self) -> int:
+        """From the first to the last that it sends."""
+        return (self.count - 1) * self.every_ns
 
     @property
     def last_ns(self) -> int:
-        return self.at_ns + (self.count - 1) * self.every_ns
+        return self.at_ns + self._span_ns
 
     def check(self, scope: Scope, path: Path) -> Iterator[Problem]:
         outsiders = scope.plan.hosts[len(scope.nodes) :]
@@ -63,7 +66,15 @@ class Forge(Fault):
                 yield from check_fields(self.set_, scope.protocol, self.heard.types, (*path, "set"))
 
     def enter(self, stage: Stage) -> None:
-        stage.until(self.last_ns)  # the outsider does it
+        """The outsider does it; the run does not end before."""
+        if self.when is None:
+            stage.until(self.last_ns)
+        else:
+            stage.when(self.when, self.at_ns, lambda: self.happen(stage))
+
+    def happen(self, stage: Stage) -> None:
+        stage.release(self)
+        stage.after(self._span_ns, lambda: None)
 
     def what(self) -> str:
         """What it sends, in words."""

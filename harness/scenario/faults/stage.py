@@ -13,7 +13,7 @@ from nodes.wire.fault import FaultNote
 from topologies.impairments import Impairment
 
 if TYPE_CHECKING:
-    from harness.scenario.faults.chosen import PduFault
+    from harness.scenario.faults.base import Fault
 
 
 class Stage(Protocol):
@@ -36,6 +36,9 @@ class Stage(Protocol):
 
     def until(self, time_ns: int) -> None:
         """The run goes on up to this time at least."""
+
+    def release(self, fault: Fault) -> None:
+        """Whoever carries out this fault by himself (the injector, an outsider) has waited for its moment: now."""
 
     def say(self, note: FaultNote) -> None:
         """Send a FAULT NOTE."""
@@ -61,9 +64,6 @@ class Stage(Protocol):
         """It goes on."""
 
     # the network
-
-    def choose(self, fault: PduFault) -> None:
-        """Begin to look for chosen PDUs that had to wait for a moment."""
 
     def sever(self, pairs: Collection[tuple[str, str]]) -> None:
         """From now on nothing gets through from the first to the second of these pairs; between all others it does."""
