@@ -58,8 +58,8 @@ def counter_holes(audits: Mapping[str, Audit], counters: Mapping[str, Recorded])
 def note_holes(notes: Notes, nodes: Sequence[int]) -> list[Hole]:
     """What is missing among the NOTEs: numbers, ends, marks, whole nodes."""
     key = notes.node << 32 | notes.incarnation
-    ends = {(end.node, end.incarnation): end for end in notes.rows(notes.of_kind(NoteKind.END))}
-    marks = {mark.text.partition(" ")[0] for mark in notes.rows(notes.of_kind(NoteKind.MARK))}
+    ends = {(end.node, end.incarnation): end for end in notes.events(NoteKind.END)}
+    marks = {mark.text.partition(" ")[0] for mark in notes.events(NoteKind.MARK)}
     holes = [Hole("harness.pcap", f"no MARK {mark} of the harness") for mark in ("start", "end") if mark not in marks]
     holes += [Hole(f"n{node}", "no NOTE of this node") for node in nodes if node not in notes.node]
     killed = _killed(notes)
@@ -85,8 +85,7 @@ def note_holes(notes: Notes, nodes: Sequence[int]) -> list[Hole]:
 def _killed(notes: Notes) -> set[tuple[int, int]]:
     """Node and incarnation of the processes that the harness killed."""
     found = set()
-    for at in notes.of_kind(NoteKind.FAULT).tolist():
-        fault = notes[at]
+    for at, fault in zip(notes.of_kind(NoteKind.FAULT).tolist(), notes.events(NoteKind.FAULT), strict=True):
         for node in fault.fault.killed:
             before = notes.incarnation[:at][notes.node[:at] == node]
             if len(before):

@@ -93,9 +93,21 @@ class Notes(Table[Event]):
             return lists(self.lists.take(f"note_{name}", self.within[rows]))
         return ListColumn.of([getattr(row, name) for row in self.rows(rows)])
 
-    def of_kind(self, kind: NoteKind) -> Ints:
-        """Where NOTEs of a kind stand."""
-        return np.flatnonzero(self.kind == kind)
+    def of_kind(self, *wanted: NoteKind) -> Ints:
+        """Where NOTEs of these kinds stand."""
+        chosen = np.zeros(1 << 8, bool)
+        chosen[list(wanted)] = True
+        return np.flatnonzero(chosen[self.kind])
+
+    def events(self, *wanted: NoteKind) -> list[Event]:
+        """NOTEs of these kinds, one by one: for who says more clearly so what he does. They are made once."""
+        if wanted not in self._events:
+            self._events[wanted] = self.rows(self.of_kind(*wanted))
+        return self._events[wanted]
+
+    @cached_property
+    def _events(self) -> dict[tuple[NoteKind, ...], list[Event]]:
+        return {}
 
     def made(self, name: str) -> Ints:
         if name == "kind":  # numpy takes long over an enumeration, and all of them fit a byte
@@ -199,9 +211,11 @@ class Frames(Table[Frame]):
     def places(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._given["at"]))
 
-    def of_type(self, *wanted: str) -> Ints:
-        """Where the frames with PDUs of these types stand."""
-        return np.flatnonzero(np.isin(self.type, [type_of(title) for title in wanted]))
+    def of_type(self, *wanted: str, among: Ints | None = None) -> Ints:
+        """Where the frames with PDUs of these types stand; only those of some rows, if rows are given."""
+        chosen = np.zeros(len(titles()), bool)
+        chosen[[type_of(title) for title in wanted]] = True
+        return np.flatnonzero(chosen[self.type]) if among is None else among[chosen[self.type[among]]]
 
     @cached_property
     def _channel(self) -> Ints:
@@ -225,10 +239,9 @@ class Frames(Table[Frame]):
         """What came into a host."""
         return np.flatnonzero((self.direction == IN) & (self.node > 0))
 
-    @cached_property
-    def carriers(self) -> Ints:
-        """Frames that carry a message."""
-        rows = self.of_type(*(title for title, facet in facets().items() if facet.carries))
+    def carriers(self, among: Ints) -> Ints:
+        """Those of some rows that carry a message."""
+        rows = self.of_type(*(title for title, facet in facets().items() if facet.carries), among=among)
         return rows[self.about[rows] > 0]
 
     def field(self, rows: Ints, name: str) -> Array:
@@ -378,6 +391,8 @@ class Evidence:
     segments: Segments = field(default_factory=Segments)  # of a protocol over TCP
     protocol: str = ""  # its name
     options: Any = None  # and its options, of the protocol's own type
+    # Of captures only: their files, and what no judge reads.
+    captures: tuple[str, ...] = field(default=(), compare=False)
     damaged: tuple[Damaged, ...] = field(default=(), compare=False)
     traffic: tuple[Traffic, ...] = field(default=(), compare=False)
 

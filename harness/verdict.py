@@ -75,7 +75,7 @@ class Result:
     def never(self) -> tuple[str, ...]:
         """The faults that did not happen though the scenario has them, in words."""
         notes = self.evidence.notes
-        marks = (mark for mark in notes.rows(notes.of_kind(NoteKind.MARK)) if mark.text == "never")
+        marks = (mark for mark in notes.events(NoteKind.MARK) if mark.text == "never")
         return tuple(
             f"fault {never.fault} ({self.scenario.fault[never.fault - 1].KIND}) never happened: "
             "its moment did not come, or what it was to act on was not there"

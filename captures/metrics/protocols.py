@@ -24,8 +24,7 @@ _MS = 1e6
 def _tagged(evidence: Evidence) -> Ints:
     """All copies; nothing if some are not seen because they did not fit into one frame: they have the longest tags."""
     frames = evidence.frames
-    tagged = frames.of_type(*(title for title, facet in facets().items() if facet.tag_bytes))
-    rows = np.intersect1d(frames.sent, tagged)
+    rows = frames.of_type(*(title for title, facet in facets().items() if facet.tag_bytes), among=frames.sent)
     sent = (event for event in of_kind(evidence, NoteKind.SENT) if set(event.peers) - {event.node})
     seen = set(messages(frames, rows))
     return rows if all((event.about, event.seq) in seen for event in sent) else rows[:0]
@@ -40,8 +39,9 @@ def _settled(evidence: Evidence) -> Ints:
 
 def _entries(evidence: Evidence, rows: Ints) -> list[int]:
     """How many entries the tags have, of those that have any."""
-    with_entries = evidence.frames.of_type(*(title for title, facet in facets().items() if facet.tag))
-    found: list[int] = evidence.frames.entries[rows[np.isin(rows, with_entries)]].tolist()
+    frames = evidence.frames
+    rows = frames.of_type(*(title for title, facet in facets().items() if facet.tag), among=rows)
+    found: list[int] = frames.entries[rows].tolist()
     return found
 
 
@@ -92,7 +92,7 @@ def _delta_deliveries(evidence: Evidence) -> list[Event]:
 
 def _log(evidence: Evidence) -> Iterator[delta.Sending | delta.Delivery]:
     sent: set[tuple[int, int]] = set()
-    for event in evidence.notes:
+    for event in of_kind(evidence, NoteKind.SENT, NoteKind.DELIVERED):
         if event.kind is NoteKind.SENT:
             sending = said(delta_notes.Sent, event.values)
             if sending is not None:
@@ -170,7 +170,7 @@ def _success(evidence: Evidence) -> float | None:
 def _false_success(evidence: Evidence) -> float | None:
     missing: dict[tuple[int, int], set[int]] = {}
     false = 0
-    for event in evidence.notes:
+    for event in of_kind(evidence, NoteKind.SENT, NoteKind.DELIVERED, NoteKind.RESULT):
         key = (event.about, event.seq)
         if event.kind is NoteKind.SENT:
             missing[key] = set(event.peers)
@@ -196,7 +196,7 @@ def _completions_ms(evidence: Evidence) -> list[float]:
         return since_sending_ms(NoteKind.RESULT, evidence)
     sent_at = {(event.about, event.seq): event.time_ns for event in of_kind(evidence, NoteKind.SENT)}
     frames = evidence.frames
-    answers = np.intersect1d(frames.came, frames.of_type("him.ANSWER"))
+    answers = frames.of_type("him.ANSWER", among=frames.came)
     last = dict(zip(messages(frames, answers), frames.time_ns[answers].tolist(), strict=True))
     return [(at_ns - sent_at[key]) / _MS for key, at_ns in last.items() if key in sent_at]
 

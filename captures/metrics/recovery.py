@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-import numpy as np
-
 from captures.evidence import Evidence
 from captures.metrics.latency import submitted_ns
 from captures.metrics.registry import count, messages, metric, of_kind, ratio
@@ -23,7 +21,7 @@ def _sorted(evidence: Evidence) -> float | None:
     recovering = dict.fromkeys(evidence.nodes, False)
     found = 0
     rounds = False
-    for event in evidence.notes:
+    for event in of_kind(evidence, NoteKind.ACCEPTED, NoteKind.DELIVERED, NoteKind.STATE):
         if event.kind is NoteKind.ACCEPTED:
             held[event.node] += 1
         elif event.kind is NoteKind.DELIVERED:
@@ -45,7 +43,7 @@ def _go_back(evidence: Evidence) -> float | None:
     first, again = _times_on_channel(evidence)
     came: dict[Message, set[int]] = defaultdict(set)
     frames = evidence.frames
-    arrived = np.intersect1d(frames.came, frames.carriers)
+    arrived = frames.carriers(frames.came)
     told = (frames.node[arrived].tolist(), frames.time_ns[arrived].tolist(), messages(frames, arrived))
     for node, time_ns, key in zip(*told, strict=True):
         if key in first and time_ns < again.get(key, time_ns + 1):
@@ -62,7 +60,7 @@ def _times_on_channel(evidence: Evidence) -> tuple[dict[Message, int], dict[Mess
     first: dict[Message, int] = {}
     again: dict[Message, int] = {}
     frames = evidence.frames
-    rows = np.intersect1d(frames.sent, frames.carriers) if frames.on_channel else np.zeros(0, np.int64)
+    rows = frames.carriers(frames.sent if frames.on_channel else frames.sent[:0])
     for key, time_ns in zip(messages(frames, rows), frames.time_ns[rows].tolist(), strict=True):
         (again if key in first else first).setdefault(key, time_ns)
     return first, again
@@ -94,9 +92,9 @@ def _decided(evidence: Evidence) -> Iterator[tuple[int, bool, bool]]:
     A multicast whose failure is found is repeated; one whose failure is missed is the last of its message.
     """
     frames = evidence.frames
-    multicasts = Counter(messages(frames, np.intersect1d(frames.sent, frames.of_type("him.DATA"))))
+    multicasts = Counter(messages(frames, frames.of_type("him.DATA", among=frames.sent)))
     lacking: dict[Message, set[int]] = {}
-    for event in evidence.notes:
+    for event in of_kind(evidence, NoteKind.SENT, NoteKind.DELIVERED, NoteKind.RESULT):
         key = (event.about, event.seq)
         if event.kind is NoteKind.SENT:
             lacking[key] = set(event.peers)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -57,19 +58,19 @@ def measure(evidence: Evidence, name: str) -> float | None:
 
 def once(find: Callable[[Evidence], T]) -> Callable[[Evidence], T]:
     """What several metrics are made of is found once per evidence."""
-    last: list[tuple[Evidence, T]] = []
+    last: list[tuple[weakref.ref[Evidence], T]] = []
 
     def found(evidence: Evidence) -> T:
-        if not last or last[0][0] is not evidence:
-            last[:] = [(evidence, find(evidence))]
+        if not last or last[0][0]() is not evidence:
+            last[:] = [(weakref.ref(evidence), find(evidence))]
         return last[0][1]
 
     return found
 
 
-def of_kind(evidence: Evidence, kind: NoteKind) -> Iterator[Event]:
-    """The NOTEs of one kind."""
-    return iter(evidence.notes.rows(evidence.notes.of_kind(kind)))
+def of_kind(evidence: Evidence, *kinds: NoteKind) -> Iterator[Event]:
+    """The NOTEs of one kind, or of several."""
+    return iter(evidence.notes.events(*kinds))
 
 
 def count(evidence: Evidence, kind: NoteKind) -> int:
@@ -99,6 +100,7 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
 
 def quantiles(name: str, what: str, values: Callable[[Evidence], Sequence[float]], unit: str = "ms") -> None:
     """Enter half, 99% and all of a distribution: <name>_p50_<unit>, _p99_, _max_."""
+    ordered = once(lambda evidence: sorted(values(evidence)))
     for word, share, meaning in (
         ("p50", 0.5, "half of them"),
         ("p99", 0.99, "99% of them"),
@@ -106,6 +108,6 @@ def quantiles(name: str, what: str, values: Callable[[Evidence], Sequence[float]
     ):
 
         def measured(evidence: Evidence, share: float = share) -> float | None:
-            return quantile(sorted(values(evidence)), share)
+            return quantile(ordered(evidence), share)
 
         metric(f"{name}_{word}_{unit}", f"{what}: {meaning} took no longer", unit)(measured)

@@ -13,7 +13,7 @@ from nodes.wire.note import NoteKind
 
 def _data(evidence: Evidence) -> Ints:
     """Of the frames sent those that carry a message."""
-    return np.intersect1d(evidence.frames.sent, evidence.frames.carriers)
+    return evidence.frames.carriers(evidence.frames.sent)
 
 
 @metric("submitted", "messages that applications handed over")

@@ -132,7 +132,7 @@ def _nothing_vanished(facts: Facts) -> Finding:
     known.update((node, *facts.keys[message]) for node, message in zip(*_delivered(facts), strict=True))
     down = {node for node in facts.evidence.nodes if any(not life.up for life in facts.lives if life.node == node)}
     frames = facts.evidence.frames
-    came = np.intersect1d(frames.came, frames.of_type("delta.DATA"))
+    came = frames.of_type("delta.DATA", among=frames.came)
     told = (frames.node[came], frames.about[came], frames.seq[came])
     for at, node, about, seq in zip(came.tolist(), *(column.tolist() for column in told), strict=True):
         if seq and node not in down and (node, about, seq) not in known:

@@ -7,17 +7,15 @@ end are looked at one by one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from captures.evidence import Event, Evidence
 from captures.tables import Ints, codes
 from nodes.wire.note import NoteKind, Over, said
 
 _ABOUT_MESSAGES = (NoteKind.SENT, NoteKind.ACCEPTED, NoteKind.PREACKED, NoteKind.DELIVERED)
-_TURNS = (NoteKind.VIEW, NoteKind.LEFT)  # of a life
 
 
 @dataclass(slots=True)
@@ -84,10 +82,10 @@ class Facts:
         self.end = ""  # "quiet", "limit", or "" when nothing was said
         self.heal: Event | None = None  # the last MARK heal
         self.lives: list[Life] = []
-        self._kept: dict[NoteKind, list[Event]] = {}
         life = self._live()
         self.life_node = np.array([life.node for life in self.lives], np.int64)
-        rows = np.flatnonzero(_among(_ABOUT_MESSAGES)[notes.kind] & (notes.node > 0))
+        rows = notes.of_kind(*_ABOUT_MESSAGES)
+        rows = rows[notes.node[rows] > 0]
         about, seq = notes.about[rows], notes.seq[rows]
         message = codes(about, seq)
         first = np.flatnonzero(np.diff(np.maximum.accumulate(message), prepend=-1))  # they count up as they appear
@@ -117,7 +115,8 @@ class Facts:
         begins[1:] = (node[1:] != node[:-1]) | (incarnation[1:] != incarnation[:-1]) | left[:-1]
         turns = np.zeros(len(order), bool)
         turns[order[begins]] = True
-        turns |= _among(_TURNS)[notes.kind] | (notes.node == 0)
+        turns[notes.of_kind(NoteKind.VIEW, NoteKind.LEFT)] = True
+        turns |= notes.node == 0
         life_at: dict[int, int] = {}
         rows = np.flatnonzero(turns)
         for row, event in zip(rows.tolist(), notes.rows(rows), strict=True):
@@ -166,10 +165,7 @@ class Facts:
 
     def of(self, kind: NoteKind) -> list[Event]:
         """What nodes (or, of a FAULT, the harness) noted of a kind."""
-        if kind not in self._kept:
-            at = self.notes.of_kind(kind)
-            self._kept[kind] = self.notes.rows(at[(self.notes.node[at] == 0) == (kind is NoteKind.FAULT)])
-        return self._kept[kind]
+        return [event for event in self.notes.events(kind) if (not event.node) == (kind is NoteKind.FAULT)]
 
     # Columns.
 
@@ -256,11 +252,3 @@ class Facts:
     def delivery_pairs(self) -> Ints:
         """The pair of every delivery."""
         return self.pair(self.d_message, self.d_node)
-
-
-@cache
-def _among(kinds: tuple[NoteKind, ...]) -> npt.NDArray[np.bool_]:
-    """For every kind, whether it is one of these."""
-    found = np.zeros(max(NoteKind) + 1, bool)
-    found[list(kinds)] = True
-    return found

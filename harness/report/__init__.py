@@ -29,7 +29,7 @@ def write_report(result: Result) -> Path:
 def render(result: Result) -> str:
     """The report as HTML."""
     scenario, manifest = result.scenario, result.run.manifest
-    scene = make_scene(scenario, result.evidence, result.run.where.captures, verdict.failures_of(result))
+    scene = make_scene(scenario, result.evidence, verdict.failures_of(result))
     text = dump(scenario)
     body = "".join(
         (

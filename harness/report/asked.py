@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from captures.evidence import Evidence
 from harness.manifest import Manifest
 from harness.report.copies import Fate
@@ -151,11 +153,10 @@ def _clock_asked(scenario: Scenario, host: str) -> str:
 
 def _skews(evidence: Evidence) -> dict[int, str]:
     errors: dict[int, tuple[int, int]] = {}
-    for event in evidence.notes:
-        if event.node:
-            error = event.local_ns - event.time_ns
-            low, high = errors.get(event.node, (error, error))
-            errors[event.node] = (min(low, error), max(high, error))
+    notes = evidence.notes
+    for node in np.unique(notes.node[notes.node > 0]).tolist():
+        error = (notes.local_ns - notes.time_ns)[notes.node == node]
+        errors[node] = (int(error.min()), int(error.max()))
 
     def signed(error: int) -> str:
         return f"{'+' if error > 0 else '−' if error < 0 else ''}{span(abs(error))}"

@@ -51,7 +51,7 @@ def write_pair(left: Path, right: Path, target: Path, found: Parting | None = No
 
 def _scene(run: Path) -> tuple[Scenario, Scene]:
     result = judge_captures(open_run(run))
-    scene = make_scene(result.scenario, result.evidence, result.run.where.captures, verdict.failures_of(result))
+    scene = make_scene(result.scenario, result.evidence, verdict.failures_of(result))
     return result.scenario, scene
 
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from captures.evidence import CHANNEL, Damaged, Event, Evidence
-from captures.load import capture_files
 from harness.judges import Verdict
 from harness.judges.facts import name_of
 from harness.report.blob import Column
@@ -57,15 +55,14 @@ class Scene:
         return len(self.sent) + sum(len(one.copies) for one in self.sent) + len(self.notes)
 
 
-def network_of(scenario: Scenario, evidence: Evidence, captures: Path) -> Network:
+def network_of(scenario: Scenario, evidence: Evidence) -> Network:
     """Who is who in this run."""
     plan = scenario.plan()
     addresses = {ipaddress.IPv6Address(plan.address(host)).packed: int(host[1:]) for host in plan.hosts if plan.ipv6}
-    captured = frozenset(path.stem for path in capture_files(captures))
+    captured = frozenset(name.removesuffix(".pcap") for name in evidence.captures)
     starts: dict[int, list[int]] = {node: [] for node in evidence.nodes}
-    for event in evidence.notes:
-        if event.kind is NoteKind.READY:
-            starts.setdefault(event.node, []).append(event.time_ns)
+    for event in evidence.notes.events(NoteKind.READY):
+        starts.setdefault(event.node, []).append(event.time_ns)
     hosts = _hosts(scenario)
     ways = {
         (a, b): plan.way(f"n{a}", f"n{b}") if plan.ipv6 else (f"n{a}", CHANNEL, f"n{b}")
@@ -83,24 +80,24 @@ def _hosts(scenario: Scenario) -> tuple[int, ...]:
 
 def origin_of(evidence: Evidence) -> int:
     """When the run began: the harness's mark, else the first thing seen."""
-    marks = (event.time_ns for event in evidence.notes if event.kind is NoteKind.MARK and event.text == "start")
-    return next(marks, min((event.time_ns for event in evidence.notes), default=0))
+    marks = (event.time_ns for event in evidence.notes.events(NoteKind.MARK) if event.text == "start")
+    return next(marks, int(evidence.notes.time_ns.min()) if len(evidence.notes) else 0)
 
 
 def make_scene(
     scenario: Scenario,
     evidence: Evidence,
-    captures: Path,
     failures: Iterable[tuple[Verdict, bool]] = (),
 ) -> Scene:
     """The scene of one run."""
     frames = frames_of(evidence)
-    sent = sendings(frames, network_of(scenario, evidence, captures))
-    notes = [event for event in evidence.notes if event.node and event.kind not in _NOT_DRAWN]
+    sent = sendings(frames, network_of(scenario, evidence))
+    drawn = (evidence.notes.node > 0) & ~np.isin(evidence.notes.kind, _NOT_DRAWN)
+    notes = evidence.notes.rows(np.flatnonzero(drawn))
     origin_ns = origin_of(evidence)
     titles = [row.name for row in all_pdu_types() if row.proto is not Proto.NOTE]
     used = {one.first.what.title for one in sent}
-    faults = bands(evidence.notes, evidence.nodes)
+    faults = bands(evidence.notes.events(NoteKind.MARK, NoteKind.FAULT), evidence.nodes)
     scene = Scene(
         origin_ns,
         _hosts(scenario),
@@ -111,7 +108,7 @@ def make_scene(
         series_of(notes, sent),
         list(failures),
         [title for title in titles if title in used],
-        [path.name for path in capture_files(captures)],
+        list(evidence.captures),
         fold(np.zeros(0, dtype=np.int64), ()),
     )
     return replace(scene, folding=common_folding([scene]))

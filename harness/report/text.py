@@ -22,7 +22,7 @@ _URGENT = {NoteKind.LEFT: "L", NoteKind.VIEW: "V", NoteKind.ALARM: "!"}  # in on
 
 def as_text(result: Result, width: int | None = None) -> str:
     """Everything, at most `width` columns wide."""
-    scene = make_scene(result.scenario, result.evidence, result.run.where.captures, failures_of(result))
+    scene = make_scene(result.scenario, result.evidence, failures_of(result))
     wide = width or shutil.get_terminal_size((100, 24)).columns
     parts = [summary(result), "", *chart(scene, wide)]
     for verdict, _ in scene.failures:
@@ -98,9 +98,11 @@ def ladder(scene: Scene, evidence: Evidence, begin_ns: int, end_ns: int, width: 
         if begin_ns - room <= one.first.what.time_ns <= end_ns:
             lines.append((one.first.what.time_ns, _sent(one, nodes, cell)))
     failing = {(event.capture, event.frame) for verdict, _ in scene.failures for event in verdict.events}
-    for event in evidence.notes:
+    notes = evidence.notes
+    during = (notes.node > 0) & (notes.time_ns >= begin_ns) & (notes.time_ns <= end_ns)
+    for event in notes.rows(np.flatnonzero(during)):
         here = (event.capture, event.frame) in failing
-        if event.node and begin_ns <= event.time_ns <= end_ns and (here or event.kind is NoteKind.DELIVERED):
+        if here or event.kind is NoteKind.DELIVERED:
             mark = f"{'!' if here else ''}{event.kind.name[:5].lower()} {event.about}:{event.seq & 0xFFFFFFFF}"
             cells = [f"{mark if node == event.node else '|':^{cell}}"[:cell] for node in nodes]
             lines.append((event.time_ns, "".join(cells)))

@@ -40,7 +40,7 @@ def judged(run: Path) -> Result:
 
 def scene_of(directory: Path) -> Scene:
     result = judged(directory)
-    return make_scene(result.scenario, result.evidence, directory / "captures")
+    return make_scene(result.scenario, result.evidence)
 
 
 def fates(sending: Sending) -> dict[int, Fate]:

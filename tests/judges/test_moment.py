@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from captures.load import load_evidence
@@ -113,7 +112,7 @@ def test_real_captures_say_what_stood_in_each_tag_for_its_receiver() -> None:
     one = load_evidence(GOLDEN / "delta-triangle" / "captures")
     sent = {(event.about, event.seq): Sent._make(event.values).ts for event in one.notes if event.kind.name == "SENT"}
     m1, m2, m3 = sorted(sent, key=sent.__getitem__)
-    rows = np.intersect1d(one.frames.came, one.frames.of_type("delta.DATA"))
+    rows = one.frames.of_type("delta.DATA", among=one.frames.came)
     tags = zip(one.frames.rows(rows), one.frames.said(rows, "counts"), one.frames.said(rows, "cb"), strict=True)
     came = {(frame.about, frame.seq): stamps_for(int(frame.at[1:]), counts, cb) for frame, counts, cb in tags}
     assert came == {m1: [], m2: [], m3: [sent[m1]]}
