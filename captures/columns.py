@@ -35,7 +35,7 @@ from captures.headers import CHECK_FAILED, ERRORS, NO_TYPE, OK, verify
 from captures.pcap import FILE_HEADER, Audit, Block, blocks
 from captures.unwrap import Frames, unwrap
 from captures.values import Array, Rows, binary_array, build, named, nulls, numbers, occupied_rows, payload_lengths
-from nodes.wire import PduType, Proto, all_pdu_types
+from nodes.wire import PduType, all_pdu_types
 
 BATCH_FRAMES = 32_768
 Kinds: TypeAlias = npt.NDArray[np.uint16]
@@ -125,18 +125,6 @@ def read_frames(
             batch = _Batch.of(block, slice(low, low + batch_frames), str(path), kinds, first_frame - 1)
             if batch.rows.count:
                 yield pa.RecordBatch.from_arrays([batch.column(name) for name in wanted.names], schema=wanted)
-
-
-def notes(path: str | Path, audit: Audit | None = None) -> pa.Table:
-    """The NOTEs of a capture, in the order of its frames.
-
-    Columns: file, frame, time_ns, interface, direction, src, and the NOTE's fields by their own names
-    (kind, incarnation, number, local_ns, about, seq, peers, values, text, ...).
-    """
-    own = [column.name for column in field_columns() if column.uses[0][0].proto is Proto.NOTE]
-    names = ["file", "frame", "time_ns", "interface", "direction", "src", *own]
-    found = pa.Table.from_batches(list(read_frames(path, names, types=["note.NOTE"], audit=audit)), schema_of(names))
-    return found.rename_columns([name.removeprefix("note_") for name in names])
 
 
 def audit_table(audits: Sequence[Audit]) -> pa.Table:

@@ -6,13 +6,14 @@ import random
 import struct
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captures import samples
-from captures.columns import audit, audit_table, notes, read_frames, schema, schema_of
+from captures.columns import audit, audit_table, read_frames, schema, schema_of
 from captures.fields import column_of, field_columns
 from captures.pcap import Audit
 from captures.unwrap import ETHERNET, LINUX_SLL, LINUX_SLL2
@@ -129,22 +130,25 @@ def test_golden_bytes_of_note_and_raw(tmp_path: Path) -> None:
     assert (raw["frame"], raw["offset"]) == (2, 24 + 16 + 77)
 
 
-def test_notes_come_as_one_table(tmp_path: Path) -> None:
+def notes(path: Path) -> list[dict[str, Any]]:
+    """The NOTEs of a capture."""
+    return [row for batch in read_frames(path, types=["note.NOTE"]) for row in batch.to_pylist()]
+
+
+def test_of_notes_only_right_ones_come(tmp_path: Path) -> None:
     path = tmp_path / "n2.pcap"
     broken = NOTE_BYTES[:-1] + b"!"
     path.write_bytes(samples.pcap([samples.cooked(ETHERTYPE, data) for data in (RAW_BYTES, NOTE_BYTES, broken)]))
-    table = notes(path)
-    assert table.num_rows == 1
-    row = table.to_pylist()[0]
-    assert (row["frame"], row["src"], row["kind"], row["seq"]) == (2, 2, 7, 1 << 32 | 5)
-    assert (row["peers"], row["values"], row["text"]) == ([1, 4], [-1], "okä.")
+    (row,) = notes(path)
+    assert (row["frame"], row["src"], row["note_kind"], row["note_seq"]) == (2, 2, 7, 1 << 32 | 5)
+    assert (row["note_peers"], row["note_values"], row["note_text"]) == ([1, 4], [-1], "okä.")
 
 
 def test_text_that_is_not_utf8_is_shown_with_replacement_characters(tmp_path: Path) -> None:
     path = tmp_path / "n1.pcap"
     wrong = Note(**{field.name: getattr(NOTE, field.name) for field in fields(NOTE)} | {"text": b"a\xffb"})
     path.write_bytes(samples.pcap([samples.cooked(ETHERTYPE, encode(note)) for note in (wrong, NOTE)]))
-    assert notes(path).column("text").to_pylist() == ["a\ufffdb", "okä."]
+    assert [row["note_text"] for row in notes(path)] == ["a\ufffdb", "okä."]
 
 
 # What stands around a PDU.
