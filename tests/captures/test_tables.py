@@ -15,6 +15,7 @@ from captures.columns import read_frames
 from captures.evidence import Frames, Notes, facets
 from captures.load import capture_files, load_evidence
 from captures.tables import ListColumn, codes
+from captures.tally import Tally
 from nodes.delta.notes import Sent
 from nodes.delta.options import DeltaOptions
 from nodes.wire import all_pdu_types
@@ -32,7 +33,7 @@ def captured(directory: Path, seed: int = 1) -> Path:
     rng = random.Random(seed)
     rows = [row for row in all_pdu_types() if row.proto is not Proto.NOTE]
     frames = [
-        Frame(10**9 + rng.randrange(10**6), rng.choice(("n1", "n2", "channel")), pdu, rng.random() < 0.5)
+        Frame(10**9 + rng.randrange(10**6), rng.choice(("n1", "n2", "r1", "channel")), pdu, rng.random() < 0.5)
         for pdu in (samples.random_pdu(row, rng, most=4) for row in rows for _ in range(3))
     ]
     return write_captures(directory, stopped(history(_LINE, options=DeltaOptions())), frames)
@@ -53,6 +54,9 @@ def test_rows_of_captures_make_the_same_columns_again(tmp_path: Path, seed: int)
     columns = ("time_ns", "node", "direction", "src", "type", "length", "frame", "about", "seq", "entries", "payload")
     for name in (*columns, "sent", "came"):
         assert getattr(copied, name).tolist() == getattr(frames, name).tolist(), (name, seed)
+    rows = list(frames)
+    assert frames.rows(frames.came) == [one for one in rows if one.direction == "in" and one.at.startswith("n")]
+    assert frames.rows(frames.sent) == [one for one in rows if one.at == "channel"]
 
 
 def test_single_rows_slices_and_all_rows_are_the_same(tmp_path: Path) -> None:
@@ -71,7 +75,7 @@ def test_fields_of_pdus_come_as_the_codec_gives_them(tmp_path: Path) -> None:
     rng = random.Random(5)
     for number, facet in enumerate(facets().values()):
         pdus = [samples.random_pdu(facet.pdu.TYPE, rng, most=4) for _ in range(4)]
-        frames = [Frame(10**9 + index, "n1", pdu) for index, pdu in enumerate(pdus)]
+        frames = [Frame(10**9 + index, f"n{1 + index % 2}", pdu) for index, pdu in enumerate(pdus)]
         found = load_evidence(write_captures(tmp_path / str(number), history("start end"), frames)).frames
         for name in (*facet.fields, *([facet.tag] if facet.tag else [])):
             expected = [getattr(pdu, name) for pdu in pdus]
@@ -110,6 +114,15 @@ def test_all_frames_are_counted_by_what_they_carry(tmp_path: Path) -> None:
     assert sum(one.frames for one in found) == sum(
         1 for path in capture_files(directory) for b in read_frames(path) for _ in range(b.num_rows)
     )
+
+
+def test_counts_of_one_capture_add_up(tmp_path: Path) -> None:
+    tally = Tally()
+    (batch,) = read_frames(captured(tmp_path) / "n2.pcap")
+    for _ in range(3):
+        tally.add("n2", batch)
+    assert sum(one.frames for one in tally.traffic()) == 3 * batch.num_rows
+    assert sum(one.bytes for one in tally.traffic()) == 3 * sum(batch.column("captured").to_pylist())
 
 
 def test_lists() -> None:

@@ -40,7 +40,7 @@ def random_notes(seed: int) -> list[Event]:
 
 
 def one_by_one(events: list[Event]) -> tuple[list[list[int]], list[tuple[int, int, int]], list[tuple[int, int]]]:
-    """Of each life its node, incarnation, views and end; of each DELIVERED its life, message and place; all messages."""
+    """Of each life node, incarnation, views and end; of each DELIVERED its life, message and place; all messages."""
     lives: list[list[int]] = []
     current: dict[int, list[int]] = {}
     left: set[int] = set()
