@@ -21,8 +21,7 @@ from nodes.delta.options import DeltaOptions
 from nodes.wire import all_pdu_types
 from nodes.wire.note import NoteKind
 from nodes.wire.table import Proto
-from tests.captures.test_load import stopped
-from tests.helpers.captured import Frame, write_captures
+from tests.helpers.captured import Frame, stopped, write_captures
 from tests.helpers.notation import history
 
 _LINE = "start 2@7 1+a>2,3#4 2^a 2~a 2=a 3%a,2 2[1,2#3 2!1,late 1$a:2,3 x3 r3 3+b 1-b end"
@@ -122,7 +121,7 @@ def test_counts_of_one_capture_add_up(tmp_path: Path) -> None:
     for _ in range(3):
         tally.add("n2", batch)
     assert sum(one.frames for one in tally.traffic()) == 3 * batch.num_rows
-    assert sum(one.bytes for one in tally.traffic()) == 3 * sum(batch.column("captured").to_pylist())
+    assert sum(one.bytes for one in tally.traffic()) == 3 * int(batch.column("captured").to_numpy().sum())
 
 
 def test_lists() -> None:
