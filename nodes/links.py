@@ -48,13 +48,21 @@ class Attachment:
 class Link:
     """A socket to the network, and what stands in front of a PDU there."""
 
-    def __init__(self, sock: socket.socket, head: bytes, buffer_bytes: int) -> None:
+    def __init__(
+        self,
+        sock: socket.socket,
+        head: bytes,
+        buffer_bytes: int,
+        everybody: bytes | None = None,
+        addresses: Mapping[int, bytes] | None = None,
+    ) -> None:
+        """With socket addresses of everybody together and of each node, if frames are addressed so."""
         self.socket = sock
         self._head = head
+        self._everybody = everybody
+        self._addresses = addresses or {}
         self._in = Slots(_SLOTS, _FRAME_MAX)
         self._out = Slots(_SLOTS, _FRAME_MAX)
-        self._everybody: bytes | None = None  # a socket address, where there is one for everybody
-        self._addresses: dict[int, bytes] = {}
         self.set_buffer(buffer_bytes)
 
     def receive(self) -> list[bytes]:
@@ -119,10 +127,8 @@ def _udp(where: Attachment) -> Link:
     sock.bind(("::", UDP_PORT))
     membership = socket.inet_pton(socket.AF_INET6, where.group) + struct.pack("@I", index)
     sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, membership)
-    link = Link(sock, b"", where.buffer_bytes)
-    link._everybody = _socket_address(where.group)
-    link._addresses = {number: _socket_address(address) for number, address in where.addresses.items()}
-    return link
+    addresses = {number: _socket_address(address) for number, address in where.addresses.items()}
+    return Link(sock, b"", where.buffer_bytes, _socket_address(where.group), addresses)
 
 
 def _socket_address(address: str) -> bytes:

@@ -14,8 +14,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-CONFIDENCE = 0.95
-Z = 1.959963984540054  # the normal distribution's quantile for it
+Z = 1.959963984540054  # the normal distribution's quantile for a confidence of 95 %
 DRAWS = 2000
 # Student's quantile for it, of 1, 2, ... degrees of freedom; beyond, the normal one is as good.
 _STUDENT = (

@@ -25,9 +25,6 @@ class TagSize:
     mean: float
     greatest: int
 
-    def bytes_mean(self, processes: int) -> float:
-        return tag_bytes(processes, self.mean)
-
 
 # N -> what is expected; the bound is N (N - 1)
 TAG_SIZES: dict[int, TagSize] = {

@@ -296,10 +296,6 @@ class Reliable:
 
     # state
 
-    def welcomed(self, peer: int) -> bool:
-        """Is it known where the peer's link to this incarnation begins?"""
-        return HELLO not in self._links[peer].pending
-
     def idle(self) -> bool:
         """Everything is acknowledged."""
         return not any(link.pending or link.held for link in self._links.values())

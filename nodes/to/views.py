@@ -9,13 +9,12 @@ a restarted process, which remembers nothing, can never use one again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from enum import Enum
 
 REJOIN_BITS = 16
 
 View = tuple[int, ...]
-Merge = Callable[[Sequence[int], Sequence[int]], View]
 
 
 class ViewMode(Enum):

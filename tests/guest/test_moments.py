@@ -13,9 +13,7 @@ from harness.scenario.find import SHIPPED
 from harness.summary import summary
 from harness.verdict import Result, document
 from nodes.wire.note import NoteKind
-from tests.helpers.guests import needs_kernel, run
-
-pytestmark = [pytest.mark.guest, needs_kernel]
+from tests.helpers.guests import run
 
 HARNESS = (NoteKind.FAULT, NoteKind.MARK)
 
