@@ -173,17 +173,17 @@ def _worker(way: str, capture: Path, tiny: Path) -> list[str]:
     return [sys.executable, "-m", "harness.bench.decode_worker", way, str(capture), str(tiny)]
 
 
-def _one_core() -> None:
+def one_core() -> None:
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def _numbers(command: Sequence[str]) -> list[int]:
     done = subprocess.run(
-        command, capture_output=True, check=True, text=True, cwd=ROOT, env=_environment(), preexec_fn=_one_core
+        command, capture_output=True, check=True, text=True, cwd=ROOT, env=environment(), preexec_fn=one_core
     )
     return [int(number) for number in done.stdout.split()]
 
@@ -195,7 +195,7 @@ def _tshark_rate(capture: Path, tiny: Path, script: Path) -> float:
         command = ["tshark", "-n", "-X", f"lua_script:{script}", "-r", str(path), "-T", "fields"]
         command += [part for field in _FIELDS for part in ("-e", field)]
         before = os.times()
-        done = subprocess.run(command, capture_output=True, check=True, env=_environment(), preexec_fn=_one_core)
+        done = subprocess.run(command, capture_output=True, check=True, env=environment(), preexec_fn=one_core)
         after = os.times()
         spent.append(after.children_user + after.children_system - before.children_user - before.children_system)
         few, all_of_them = all_of_them, done.stdout.count(b"\n")

@@ -25,7 +25,7 @@ from captures.columns import read_frames
 from captures.evidence import Event, Evidence
 from captures.load import capture_files, load_evidence
 from captures.walk import RECORD_HEADER
-from harness.bench.decode import ROOT, _environment, _one_core
+from harness.bench.decode import ROOT, environment, one_core
 from harness.bench.judges import orderly
 from harness.bench.row import Row
 from harness.judges import judge
@@ -69,7 +69,7 @@ def bench_evidence(deliveries: int = 1_000_000, where: Path | None = None) -> Ev
         write_captures(Path(directory), deliveries)
         command = [sys.executable, "-m", __name__, directory]
         done = subprocess.run(
-            command, capture_output=True, check=True, text=True, cwd=ROOT, env=_environment(), preexec_fn=_one_core
+            command, capture_output=True, check=True, text=True, cwd=ROOT, env=environment(), preexec_fn=one_core
         )
         return EvidenceResult(**json.loads(done.stdout))
 
