@@ -1,14 +1,19 @@
 #!/bin/sh
 # The private kernel: Debian's newest kernel source, our configuration and patches, built as a User-Mode Linux.
 #
-# The source of backports is newer than the system's own and has a faster way to run guest programs; it is fetched
-# without root through a package list of our own. Where it is not to be had, the system's linux-source-6.12 serves.
+# The source of backports is newer than the system's own: it has a faster way to run guest programs, and with our
+# patches of kernel/7.2 a booted kernel can be forked. It is fetched without root through a package list of our own.
+# Where it is not to be had, the system's linux-source-6.12 serves.
 set -eu
 
 recipe=$provision/kernel
 target=$cache/kernel-$kernel_hash
 work=$cache/build-$kernel_hash
+begun=$(date +%s)
+lines=1150 # about as many as building prints
 say() { echo "tutti: $*" >&2; }
+minutes() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+since() { minutes $(($(date +%s) - $1)); }
 mkdir -p "$work"
 
 fetch() { # VERSION: Debian's source package of that version into $work
@@ -29,7 +34,7 @@ fetch() { # VERSION: Debian's source package of that version into $work
     done >"$lists/sources.list"
     set -- "linux-source-$1" -o "Dir::Etc::sourcelist=$lists/sources.list" -o Dir::Etc::sourceparts=- \
         -o "Dir::State::lists=$lists/lists" -o "Dir::Cache=$lists" -o "Dir::Cache::archives=$lists/archives" \
-        -o APT::Sandbox::User=root
+        -o Acquire::Languages=none -o APT::Sandbox::User=root
     package=$1
     shift
     apt-get "$@" update >"$work/apt.log" 2>&1 || true
@@ -47,12 +52,21 @@ if [ ! -e "$work/source" ]; then
         say "no kernel source could be fetched (see above); run the same command again to go on"
         exit 69
     fi
-    dpkg-deb -x "$work"/linux-source-"$version"_*.deb "$work/package"
-    rm -rf "$work/tree" "$work"/linux-source-*.deb
+    say "unpacking it, after $(since "$begun")"
+    rm -rf "$work/tree"
     mkdir "$work/tree"
-    tar -x -J -f "$work/package/usr/src/linux-source-$version.tar.xz" -C "$work/tree" --strip-components=1
-    rm -rf "$work/package"
-    for patch in "$recipe"/*.patch; do (cd "$work/tree" && patch -s -p1 <"$patch"); done
+    # Of what a User-Mode Linux does not have, only what configures it is needed.
+    dpkg-deb --fsys-tarfile "$work"/linux-source-"$version"_*.deb |
+        tar -x -O "./usr/src/linux-source-$version.tar.xz" |
+        xz -d -c -T 0 |
+        tar -x -C "$work/tree" --strip-components=1 --wildcards \
+            --exclude='*/Documentation/*/*' --exclude='*/drivers/[d-mo-su-z]*/*.[chS]' --exclude='*/sound/*.[ch]' \
+            --exclude='*/drivers/net/[ew]*/*.[ch]' --exclude='*/arch/[a-tv-w]*/*.[chS]' --exclude='*.dts*' \
+            --exclude='*/tools/testing'
+    rm -f "$work"/linux-source-*.deb
+    for patch in "$recipe"/*.patch "$recipe/$version"/*.patch; do
+        [ ! -e "$patch" ] || (cd "$work/tree" && patch -s -p1 <"$patch")
+    done
     echo "$version" >"$work/source"
 fi
 
@@ -60,13 +74,16 @@ cd "$work/tree"
 # Equal recipes give equal kernels: nothing of this machine or this moment is built in.
 export KBUILD_BUILD_TIMESTAMP=2020-01-01 KBUILD_BUILD_USER=tutti KBUILD_BUILD_HOST=tutti LC_ALL=C
 version=$(make -s ARCH=um kernelversion)
-if [ ! -e .config ]; then
-    make ARCH=um defconfig >"$work/make.log" 2>&1
-    scripts/kconfig/merge_config.sh -m .config "$recipe/config" >>"$work/make.log" 2>&1
-    make ARCH=um olddefconfig >>"$work/make.log" 2>&1
+series=$recipe/$(cat "$work/source")
+cat "$recipe/config" >"$work/config"
+[ ! -e "$series/config" ] || cat "$series/config" >>"$work/config"
+if ! KCONFIG_ALLCONFIG=$work/config make ARCH=um allnoconfig >"$work/make.log" 2>&1; then
+    tail -n 5 "$work/make.log" >&2
+    say "Linux $version cannot be configured (see above)"
+    exit 69
 fi
 # A kernel that silently lacks an option would fail much later, and nobody would know why.
-grep -E '^(CONFIG_|# CONFIG_)' "$recipe/config" | while read -r line; do
+grep -E '^(CONFIG_|# CONFIG_)' "$work/config" | while read -r line; do
     name=$(expr "$line" : '#* *\(CONFIG_[A-Z0-9_]*\)')
     case $line in
         '# '* | *=n) if grep -q "^$name=" .config; then bad=1; else bad=0; fi ;;
@@ -75,15 +92,28 @@ grep -E '^(CONFIG_|# CONFIG_)' "$recipe/config" | while read -r line; do
     [ $bad = 0 ] || { say "Linux $version cannot be configured with: $line"; exit 69; }
 done
 
-steps=1000 # about how many lines such a build prints
-say "building the private kernel, Linux $version (2 to 6 minutes)"
-make ARCH=um -j"$(nproc)" linux 2>"$work/make.err" |
-    awk -v steps=$steps -v tty="$([ -t 2 ] && echo 1 || echo 0)" '
-        { share = int(100 * NR / steps); if (share > 99) share = 99
-          if (tty && share != last) printf "\r  %2d %%", share > "/dev/stderr"
-          else if (!tty && share >= last + 25) { printf "  %2d %%\n", share > "/dev/stderr" } else next
-          last = share }
-        END { if (tty) printf "\r       \r" > "/dev/stderr" }'
+say "building the private kernel, Linux $version, after $(since "$begun")"
+compiling=$(date +%s)
+# Files seen so far tell how long the rest will take.
+show() { # COUNT of lines that the build has printed
+    share=$((100 * $1 / lines))
+    [ $share -le 99 ] || share=99
+    [ $share != "$shown" ] || return 0
+    text="$share %, $(since "$begun") so far"
+    [ $share -lt 5 ] || text="$text, about $(minutes $((($(date +%s) - compiling) * (100 - share) / share))) to go  "
+    if [ -t 2 ]; then printf '\r  %s' "$text" >&2
+    elif [ $share -ge $((shown + 25)) ]; then printf '  %s\n' "$text" >&2
+    else return 0; fi
+    shown=$share
+}
+make ARCH=um -j"$(nproc)" linux 2>"$work/make.err" | {
+    count=0 shown=-1
+    while read -r _; do
+        count=$((count + 1))
+        show $count
+    done
+    [ ! -t 2 ] || printf '\r%60s\r' '' >&2
+}
 if [ ! -x linux ]; then
     grep -m 5 -B 2 -A 5 'error' "$work/make.err" >&2 || tail -n 20 "$work/make.err" >&2
     say "the kernel could not be built (see above)"
@@ -92,9 +122,9 @@ fi
 rm -rf "$target.partial"
 mkdir -p "$target.partial"
 cp linux "$target.partial/linux"
-seccomp=false
-if grep -q 'seccomp=' arch/um/os-Linux/start_up.c; then seccomp=true; fi
-printf '{"version": "%s", "recipe": "%s", "seccomp": %s}\n' "$version" "$kernel_hash" "$seccomp" >"$target.partial/info.json"
+has() { if [ -e "$1" ] && grep -q "$2" "$1"; then echo true; else echo false; fi; }
+printf '{"version": "%s", "recipe": "%s", "seccomp": %s, "forks": %s}\n' "$version" "$kernel_hash" \
+    "$(has arch/um/os-Linux/start_up.c 'seccomp=')" "$(has arch/um/kernel/fork.c template)" >"$target.partial/info.json"
 touch "$target.partial/complete"
 rm -rf "$target"
 mv "$target.partial" "$target"
