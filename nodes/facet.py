@@ -90,6 +90,7 @@ class ProtocolSpec:
     # nothing moves for less than that has not ended.
     silence_ns: Callable[[Any], int] = lambda options: 0
     key_file: Callable[[Any], str] = lambda options: ""  # where Setting.key stands, if these options want one
+    brings_program: bool = False  # its options have `program`, a file that runs take along, and `sha256` of it
 
     # For who reads captures.
     properties: tuple[str, ...]  # judged on every run, e.g. ("ST-1", "ST-2")

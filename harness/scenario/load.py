@@ -97,8 +97,8 @@ def _resolve(document: Document, resolved: bool, judged: bool) -> Scenario:
     draft.top = read_table(Top, {key: values[key] for key in values if key in top_keys}, (), problems, "a scenario")
     draft.spec = _protocol(values.get("protocol"), problems)
     options = _options(draft.spec, values, problems)
-    if not resolved and not judged:
-        options = find_program(options, FilePath(document.name), problems)
+    if draft.spec is not None and not resolved and not judged:
+        options = find_program(draft.spec, options, FilePath(document.name), problems)
     if "topology" in values:
         draft.topology = read_table(TopologyOptions, values["topology"], ("topology",), problems)
     else:

@@ -1,4 +1,4 @@
-"""The one file that a scenario may bring along: the program of [own]. Found, hashed, taken along into the run.
+"""The one file that a scenario may bring along: a program that is its node. Found, hashed, taken along into the run.
 
 In a file that a person wrote, its path is meant from where that file lies. A loaded scenario has the whole path and the
 hash; a run directory has a copy, so that it can be run again as it was.
@@ -16,14 +16,15 @@ from typing import Any
 from harness.scenario.model import Scenario
 from harness.scenario.problems import Problem
 from harness.scenario.schema import Problems
-from nodes.own.options import OwnOptions
+from nodes.facet import ProtocolSpec
+from nodes.protocols import protocol
 
 COPY = "program"  # its name in a run directory
 
 
-def find_program(options: Any, scenario: Path, problems: Problems) -> Any:
+def find_program(spec: ProtocolSpec, options: Any, scenario: Path, problems: Problems) -> Any:
     """The options with the whole path and the hash of the program that they name; a problem if there is none."""
-    if not isinstance(options, OwnOptions):
+    if options is None or not spec.brings_program:
         return options
     path = (scenario.parent / options.program).resolve()
     reason = ""
@@ -40,13 +41,13 @@ def find_program(options: Any, scenario: Path, problems: Problems) -> Any:
         if options.sha256 in ("", sha256):
             return dataclasses.replace(options, program=str(path), sha256=sha256)
         reason = f"{path} is another program than the one of this run: its hash has changed"
-    problems.append(Problem(("own", "program"), reason))
+    problems.append(Problem((spec.name, "program"), reason))
     return options
 
 
 def take_along(scenario: Scenario, run_dir: Path) -> Scenario:
     """Copy the program, if there is one, into a run directory; the scenario as it is meant there."""
-    if not isinstance(scenario.options, OwnOptions):
+    if not protocol(scenario.protocol).brings_program:
         return scenario
     shutil.copy(scenario.options.program, run_dir / COPY)
     return dataclasses.replace(scenario, options=dataclasses.replace(scenario.options, program=COPY))
@@ -54,14 +55,14 @@ def take_along(scenario: Scenario, run_dir: Path) -> Scenario:
 
 def without_place(scenario: Scenario) -> Scenario:
     """The scenario as it is wherever the program lies: what it is says its hash."""
-    if not isinstance(scenario.options, OwnOptions):
+    if not protocol(scenario.protocol).brings_program:
         return scenario
     return dataclasses.replace(scenario, options=dataclasses.replace(scenario.options, program=""))
 
 
 def in_run(scenario: Scenario, run_dir: Path) -> Scenario:
     """The scenario of a run directory with the program's whole path, to start it."""
-    if not isinstance(scenario.options, OwnOptions):
+    if not protocol(scenario.protocol).brings_program:
         return scenario
     program = str(run_dir.resolve() / scenario.options.program)
     return dataclasses.replace(scenario, options=dataclasses.replace(scenario.options, program=program))

@@ -19,6 +19,7 @@ PROTOCOL = ProtocolSpec(
     transport="any",
     options=OwnOptions,
     make=_make,
+    brings_program=True,
     properties=("NC",),
     notes=None,
     pdus=(About(pdu=OwnPdu, fields=("origin", "seq"), message=by_origin),),
