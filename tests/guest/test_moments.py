@@ -118,3 +118,12 @@ def test_an_outsider_waits_for_its_moment_and_the_run_for_the_outsider(tmp_path:
     forged = [one.time_ns for one in result.evidence.notes if one.text == "forge from n3 heard DATA"]
     assert [at - third for at in forged] == pytest.approx([1e6, 501e6], abs=20_000)
     assert not result.never
+
+
+def test_what_a_node_was_about_to_send_goes_with_it(tmp_path: Path) -> None:
+    """It has noted the message, and dies before the PDU is out."""
+    dies = '[[fault]]\nkind = "crash"\nnode = "n2"\nwhen = { note = { kind = "SENT", src = 2 }, count = 3 }\n'
+    _, result = run(NEVER[: NEVER.index("[[fault]]")] + dies, tmp_path / "run")
+    for evidence in (result.evidence, carry_out(result.scenario).world.history()):
+        of_n2 = [(one.node, one.kind) for one in evidence.notes if one.about == 2]
+        assert of_n2.count((2, NoteKind.SENT)) == 3 and of_n2.count((1, NoteKind.DELIVERED)) == 2

@@ -174,3 +174,10 @@ def test_a_moment_comes_with_the_last_of_these_and_only_once(when: str, seen: li
     assert crash.when is not None and loads(dump(scenario)) == scenario
     awaited = Awaited(crash.when, crash.when.places(scenario.nodes))
     assert [awaited.has_come(*one) for one in (*seen, seen[-1])] == [False] * (len(seen) - 1) + [True, False]
+
+
+def test_the_pdus_of_a_stream_are_no_moments() -> None:
+    text = LAN.replace("raw", "tcp") + '[[fault]]\nkind = "crash"\nnode = "n1"\nwhen = '
+    with pytest.raises(ScenarioError, match="the PDUs of tcp cannot be seen in its streams: take a note"):
+        loads(text + "{ pdu = {} }")
+    loads(text + '{ note = { kind = "DELIVERED" } }')
