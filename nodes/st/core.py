@@ -48,8 +48,8 @@ class Core:
         self._outputs: list[Output] = []
         self._answered: dict[str, int] = {}  # when an answer of this kind was last sent
 
-    def taken_outputs(self) -> list[Output]:
-        """What the step that ends here does."""
+    def take_outputs(self) -> list[Output]:
+        """What the step that ends here has brought about."""
         outputs, self._outputs = self._outputs, []
         return outputs
 
@@ -80,4 +80,8 @@ class Core:
 
 def earliest(*times: int | None) -> int | None:
     """The next of these timers; None is one that is not armed."""
-    return min([at for at in times if at is not None], default=None)
+    first = None
+    for at in times:
+        if at is not None and (first is None or at < first):
+            first = at
+    return first

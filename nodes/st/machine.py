@@ -44,7 +44,7 @@ class St:
         for pdu in self.recovery.due():
             self._dispatch(pdu)
         self.transfer.settle()
-        return core.taken_outputs()
+        return core.take_outputs()
 
     def _dispatch(self, pdu: Pdu) -> None:
         if isinstance(pdu, DataBlock):

@@ -114,7 +114,7 @@ class To:
         self._fire()
         self._settle()
         self._due = earliest(self.transfer.deadline, self.recovery.deadline, self.timers.deadline, self._back_at)
-        return core.taken_outputs()
+        return core.take_outputs()
 
     def _start(self) -> None:
         """The first step: as a founding member, or as one who comes back."""

@@ -1,0 +1,63 @@
+"""The invariants that are watched in random schedules of ST and TO (tests/helpers/cluster.py), each seen broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+
+import pytest
+
+from nodes.st import rules
+from nodes.st.logs import ReceiveLog
+from nodes.st.minima import Minima
+from nodes.st.round import Round
+from nodes.wire.st import DataBlock
+from tests.helpers import st_schedules, to_schedules
+
+raise_column, confirm, line, numbers = Minima.raise_column, ReceiveLog.confirm, Round.line, count()
+
+
+def hasty_belief(self: Minima, j: int, vector: Sequence[int]) -> None:
+    """Who acknowledges is taken to have one PDU more of each source."""
+    raise_column(self, j, [value + 1 for value in vector])
+
+
+def forgetful(self: ReceiveLog) -> list[DataBlock]:
+    """What is confirmed is expected once more."""
+    confirmed = confirm(self)
+    for p in confirmed:
+        self.preq[p.src - 1] = p.pseq[self.slot]
+    return confirmed
+
+
+def one_too_early(known: Minima, p: DataBlock) -> int:
+    """A PDU is pre-acknowledged that somebody has not acknowledged."""
+    return known.minimum[p.src - 1] + 1
+
+
+def own_line(self: Round, members: frozenset[int]) -> tuple[int, ...] | None:
+    """Everybody has a line of its own."""
+    agreed = line(self, members)
+    return agreed and tuple([c + next(numbers) for c in agreed])
+
+
+BROKEN: list[tuple[str, object, str, Callable[..., object]]] = [
+    ("I1", Minima, "raise_column", hasty_belief),
+    ("I2", ReceiveLog, "confirm", forgetful),
+    ("I3", rules, "least_of_all", one_too_early),
+    ("I4", Round, "line", own_line),
+]
+
+
+@pytest.mark.parametrize("complaints", [st_schedules.complaints, to_schedules.complaints], ids=["st", "to"])
+@pytest.mark.parametrize(("name", "where", "rule", "broken"), BROKEN, ids=[case[0] for case in BROKEN])
+def test_what_breaks_an_invariant_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+    complaints: Callable[[int], list[str]],
+    name: str,
+    where: object,
+    rule: str,
+    broken: Callable[..., object],
+) -> None:
+    monkeypatch.setattr(where, rule, broken)
+    assert any(f"{name}:" in word for seed in range(30) for word in complaints(seed))
