@@ -150,8 +150,8 @@ class World:
     # the same without a word of the harness
 
     def stop(self, number: int) -> None:
-        self._nodes[number].machine = None
-        self._nodes[number].paused = None
+        node = self._nodes[number]
+        node.machine, node.paused, node.unsaid = None, None, []
 
     def dismiss(self, number: int) -> None:
         self._input(number, Farewell())
@@ -169,8 +169,9 @@ class World:
         """It goes on as a process does: it drains its socket, a batch at a time, and after each does what is due."""
         node = self._nodes[number]
         waiting, node.paused = node.paused or [], None
-        unsaid, node.unsaid = node.unsaid, []
-        self._after(number, unsaid)
+        if node.unsaid:
+            unsaid, node.unsaid = node.unsaid, []
+            self._after(number, unsaid)
         due = [event for event in waiting if not isinstance(event, Received)]
         came = [event for event in waiting if isinstance(event, Received)]
         while True:
@@ -236,14 +237,10 @@ class World:
         if node.paused is not None:
             node.paused.append(event)
             return
+        outputs = node.machine.step(event, node.clock(self.now))
         if isinstance(event, Submit):
-            log = Log(NoteKind.SUBMITTED, number, event.number, peers=event.to)
-            self.note(number, log)
-            if self.watch is not None:
-                self.watch(number, [log])
-                if not self.runs(number) or self.paused(number):
-                    return  # the message goes with it
-        self._after(number, node.machine.step(event, node.clock(self.now)))
+            outputs = [Log(NoteKind.SUBMITTED, number, event.number, peers=event.to), *outputs]
+        self._after(number, outputs)
 
     def _after(self, number: int, outputs: list[Any]) -> None:
         node = self._nodes[number]

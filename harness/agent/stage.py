@@ -104,6 +104,9 @@ class Stage:
     def runs(self, node: str) -> bool:
         return node in self.processes
 
+    def paused(self, node: str) -> bool:
+        return self.runs(node) and self.processes[node].paused
+
     def kill(self, node: str) -> None:
         processes.kill(self.processes.pop(node))
 
@@ -114,11 +117,10 @@ class Stage:
         self.processes[node] = self._start(node)
 
     def pause(self, node: str) -> None:
-        if node in self.processes:
-            processes.pause(self.processes[node])
+        processes.pause(self.processes[node])
 
     def resume(self, node: str) -> None:
-        if node in self.processes and self.processes[node].paused:
+        if self.paused(node):
             processes.resume(self.processes[node])
 
     # the network

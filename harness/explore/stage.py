@@ -117,6 +117,9 @@ class Stage:
     def runs(self, node: str) -> bool:
         return self._world.runs(_number(node))
 
+    def paused(self, node: str) -> bool:
+        return self._world.paused(_number(node))
+
     def kill(self, node: str) -> None:
         self._close(node)
         self._world.stop(_number(node))
@@ -141,11 +144,11 @@ class Stage:
             self._put_out(number, [ready])
 
     def pause(self, node: str) -> None:
-        if self._world.runs(_number(node)) and not self._world.paused(_number(node)):
+        if not self.paused(node):
             self._world.pause(_number(node))
 
     def resume(self, node: str) -> None:
-        if self._world.paused(_number(node)):
+        if self.paused(node):
             self._world.resume(_number(node))
 
     # the network

@@ -22,6 +22,7 @@ class WrittenDown:
         self.said: list[FaultNote] = []
         self._now = 0
         self._gone: set[str] = set()
+        self._paused: set[str] = set()
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
 
     def all(self, faults: Iterable[Fault]) -> list[str]:
@@ -55,6 +56,9 @@ class WrittenDown:
     def runs(self, node: str) -> bool:
         return node not in self._gone
 
+    def paused(self, node: str) -> bool:
+        return node in self._paused
+
     def kill(self, node: str) -> None:
         self._gone.add(node)
         self._write(f"kill {node}")
@@ -68,9 +72,11 @@ class WrittenDown:
         self._write(f"start {node}")
 
     def pause(self, node: str) -> None:
+        self._paused.add(node)
         self._write(f"pause {node}")
 
     def resume(self, node: str) -> None:
+        self._paused.discard(node)
         self._write(f"resume {node}")
 
     def release(self, fault: Fault) -> None:

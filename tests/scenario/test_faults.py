@@ -181,3 +181,15 @@ def test_the_pdus_of_a_stream_are_no_moments() -> None:
     with pytest.raises(ScenarioError, match="the PDUs of tcp cannot be seen in its streams: take a note"):
         loads(text + "{ pdu = {} }")
     loads(text + '{ note = { kind = "DELIVERED" } }')
+
+
+def test_nothing_is_done_to_a_node_that_is_not_there_and_nothing_said() -> None:
+    """What comes at a moment may find a node gone, running or stopped already."""
+    gone = 'kind = "crash"\nnode = "n1"\n---'
+    unknown = '---kind = "crash"\nnode = "n1"\nwhen = { pdu = {} }'
+    for late in ("crash", "pause", "leave"):
+        lines = happens(f'{gone}at = "1ms"\nkind = "{late}"\nnode = "n1"{unknown}')
+        assert lines == ["0 waits for 1", "0 'crash' 1", "0 kill n1"]
+    stopped = 'kind = "pause"\nnode = "n1"\n---at = "1ms"\nkind = "leave"\nnode = "n1"'
+    assert happens(stopped + unknown) == ["0 waits for 1", "0 'pause' 1", "0 pause n1"]
+    assert happens(f'kind = "restart"\nnode = "n1"{unknown}') == ["0 waits for 1"]

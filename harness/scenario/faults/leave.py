@@ -29,6 +29,6 @@ class Leave(OfNodes):
 
     def begin(self, stage: Stage) -> None:
         for node in self.node:
-            if stage.runs(node):
+            if stage.runs(node) and not stage.paused(node):
                 stage.say(self.begins((node,)))
                 stage.dismiss(node)

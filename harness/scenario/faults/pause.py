@@ -29,8 +29,10 @@ class Pause(OfNodes):
         course.paused[node] = self.until_ns
 
     def begin(self, stage: Stage) -> None:
-        stage.say(self.begins(self.node))
-        for node in self.node:
+        nodes = [node for node in self.node if stage.runs(node)]
+        if nodes:
+            stage.say(self.begins(nodes))
+        for node in nodes:
             stage.pause(node)
 
     def end(self, stage: Stage) -> None:

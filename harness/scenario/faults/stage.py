@@ -48,6 +48,9 @@ class Stage(Protocol):
     def runs(self, node: str) -> bool:
         """It has neither crashed nor left; it may be paused."""
 
+    def paused(self, node: str) -> bool:
+        """It runs, and is stopped for now."""
+
     def kill(self, node: str) -> None:
         """It gets no chance to do anything."""
 
