@@ -79,7 +79,7 @@ def bitmap(present: Bools) -> Any:
 
 
 def _integers(data: Bytes8, rows: Rows, places: list[Place], kind: DataType) -> Array:
-    # What stands in the rows without a value is nobody's business: not writing it saves most of this column's cost.
+    # Rows without a value are never read, so they are left as they are, which saves most of this column's cost.
     values = np.empty(rows.count, dtype=kind.to_pandas_dtype())
     for width, same in groupby(places, key=lambda place: place.kind):
         assert isinstance(width, UInt | SInt | Flags)

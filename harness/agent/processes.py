@@ -26,7 +26,7 @@ _NUMBER = struct.Struct("=H")
 
 
 class NodeFailed(RuntimeError):
-    """A node's process ended by itself."""
+    """A node's process exited unexpectedly."""
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ def receive(process: Process) -> tuple[str, Any]:
     if not message:
         _, status = os.waitpid(process.pid, 0)
         how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
-        raise NodeFailed(f"{process.node} ended by itself with {how}")
+        raise NodeFailed(f"{process.node} exited unexpectedly, with {how}")
     word, value = json.loads(message)
     if word == "failed":
         raise NodeFailed(f"{process.node} failed: {value}")

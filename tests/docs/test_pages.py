@@ -38,6 +38,18 @@ def test_files_that_are_named_exist(page: Path) -> None:
         assert (page.parent / name).exists(), name
 
 
+def test_what_running_taught_is_shown_by_tests_that_are_there() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    (table,) = re.findall(r"^\| problem \| rule \| test \|\n(.*?)\n\n", text, re.DOTALL | re.MULTILINE)
+    for row in table.splitlines()[1:]:
+        shown = row.rsplit(" | ", 1)[1]
+        files = re.findall(r"`(test_\w+\.py)`(?:: `(\w+)`)?", shown)
+        assert files or SCENARIO.findall(shown), row
+        for path, name in files:
+            source = (ROOT / "tests/machines" / path).read_text()
+            assert not name or re.search(rf"^def {name}\b", source, re.MULTILINE), row
+
+
 def test_every_shipped_scenario_is_valid() -> None:
     found = sorted(SHIPPED.rglob("*.toml"))
     assert len(found) > 100
