@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.closure import named
+from nodes.protocols import NAMES
 from tests import ROOT
 
 OURS = ("nodes", "topologies", "captures", "harness")
@@ -23,6 +24,9 @@ ALLOWED = {
     "harness": {"harness", "nodes", "topologies", "captures"},
 }
 
+# Who may know a protocol: what is judged, measured or compared of it. All others ask its facet.
+KNOWING = ("nodes/", "harness/judges/", "captures/metrics/", "harness/sweep/formulas.py", "harness/bench/")
+
 # A machine is what a protocol's package has, with what it imports: it computes and does nothing else.
 COMPUTING = {
     *("__future__", "abc", "bisect", "collections", "dataclasses", "enum", "functools", "hashlib", "heapq", "hmac"),
@@ -31,6 +35,7 @@ COMPUTING = {
 OF_ALL_MACHINES = {"facet", "machine", "wire"}  # of nodes/
 BUILT_ON = {"to": {"st"}, "tcp": {"him"}}  # a protocol whose parts another one uses
 NO_MACHINE = {"nodes/own/program.py"}  # it is a process, and a program is asked in its place
+PROTOCOLS = tuple(f"nodes.{name}." for name in NAMES)
 NOT_CALLED = {"breakpoint", "compile", "eval", "exec", "input", "open", "print", "__import__"}
 
 # Untyped or heavy third parties, each in the files that know it. Those of harness/bench measure against it.
@@ -93,6 +98,8 @@ def _problems(path: Path, tree: ast.Module) -> Iterator[str]:
             yield f"{path} imports {name}: say which package it is of"
         if top in OURS and top not in ALLOWED[package]:
             yield f"{path} imports {name}"
+        if f"{name}.".startswith(PROTOCOLS) and (len(path.parts) == 2 or not str(path).startswith(KNOWING)):
+            yield f"{path} imports {name}: ask the protocol's facet"
         if top in ONLY_IN and str(path) not in ONLY_IN[top]:
             yield f"{path} imports {name}; only {' and '.join(ONLY_IN[top]) or 'nobody'} may"
     if _of_machine(path):
@@ -155,6 +162,10 @@ def test_each_third_party_is_in_the_files_that_are_said_to_know_it() -> None:
         ("harness/runs.py", "def late():\n    from mininet.net import Mininet"),
         ("harness/runs.py", "import pyroute2"),
         ("harness/runs.py", "from pyspark.sql import SparkSession"),
+        ("harness/verdict.py", "from nodes.him.options import HimOptions"),
+        ("harness/verdict.py", "from nodes import him"),
+        ("captures/load.py", "def late():\n    from nodes.tcp import PROTOCOL"),
+        ("nodes/shell.py", "from nodes.tcp.machine import Tcp"),
         ("nodes/wire/st.py", "from nodes.machine import Machine"),
         ("nodes/st/machine.py", "from nodes.shell import Shell"),
         ("nodes/st/machine.py", "from nodes import shell"),
@@ -189,6 +200,7 @@ def test_the_rules_see_what_breaks_them(path: str, source: str) -> None:
         ("nodes/to/machine.py", "from nodes.st.rules import rules_for"),
         ("nodes/st/machine.py", "import random\nchance: random.Random = random.Random(7)\nchance.random()"),
         ("nodes/shell.py", "import time\nfrom nodes.machine import Machine"),
+        ("harness/judges/him.py", "from nodes.him.options import HimOptions"),
     ],
 )
 def test_the_rules_let_pass_what_is_right(path: str, source: str) -> None:
