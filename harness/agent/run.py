@@ -187,7 +187,7 @@ class _Run:
         for number, host in enumerate(self.plan.hosts[len(members) :]):
             work = forgeries(self.scenario.fault, host, self.t0)
             if work:
-                attachment, incarnation = self._attachment(host, "udp"), 3 + number
+                attachment, incarnation = self._attachment(host, "any"), 3 + number
                 self.helpers.append(
                     start_forger(self.network.node(host), attachment, work, self.spec.name, incarnation)
                 )
