@@ -89,6 +89,9 @@ class ProtocolSpec:
     # The longest time for which a node may owe something and yet send nothing, with these options: a run in which
     # nothing moves for less than that has not ended.
     silence_ns: Callable[[Any], int] = lambda options: 0
+    # The longest time-out, with these options, so many nodes and so long a channel time: a run in which nothing is
+    # accepted, delivered or decided for some hundred times as long leads nowhere.
+    longest_wait_ns: Callable[[Any, int, int], int] = lambda options, nodes, slot_ns: 0
     key_file: Callable[[Any], str] = lambda options: ""  # where Setting.key stands, if these options want one
     brings_program: bool = False  # its options have `program`, a file that runs take along, and `sha256` of it
 

@@ -24,6 +24,7 @@ from nodes.facet import ProtocolSpec
 from nodes.links import Attachment, Loopback, attach
 from nodes.machine import Farewell, Log, Machine, Output, Received, Send, Setting, Submit, Wake
 from nodes.streams import Streams
+from nodes.tally import Tally
 from nodes.waiting import readable
 from nodes.wire import WireError, decode_untrusted, encode
 from nodes.wire.note import ClockSet, End, NoteKind, Ready
@@ -55,6 +56,7 @@ class NodeConfig:
     schedule: Sequence[Submission]
     clock: Clock
     state_file: Path  # where the incarnation survives a crash
+    tally: Tally
     read_delay_ns: int = 0
 
 
@@ -182,6 +184,7 @@ class Shell:
     def _note(self, log: Log, local: int) -> None:
         self._flush_pdus()
         self._noted += 1
+        self._config.tally.count(self._me, log.kind)
         self._notes.append(encode(log.note(self._me, self._incarnation, self._noted, local)))
 
     def _flush(self) -> None:

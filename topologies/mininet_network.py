@@ -15,7 +15,7 @@ import os
 import socket
 import struct
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +192,7 @@ def _write(path: str, value: str) -> None:
 class Network:
     """The built network. Make one per process: its namespace becomes the root of everything."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, progress: Callable[[str], None] = lambda name: None) -> None:
         self.plan = plan
         self.netlink = IPRoute()
         Cable.netlink, Cable.numbers = self.netlink, itertools.count(1000)
@@ -208,6 +208,7 @@ class Network:
         self.index: dict[str, int] = {}  # of ports in the builder's namespace
         self._start_switches()
         for node in (*plan.hosts, *plan.routers):
+            progress(node)
             self._start_node(node)
         self.mininet.start()
         self._multicast_sockets = [self._forward_multicast(router) for router in plan.routers]

@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from harness import chosen
 from harness.agent import processes
@@ -22,12 +23,13 @@ from harness.exchange import Answer, Exchange
 from harness.manifest import Findings
 from harness.scenario import Scenario, load
 from harness.scenario.program import in_run
-from harness.setting import setting_of
+from harness.setting import livelock_ns, setting_of
 from harness.workload import schedule
 from nodes.clock import Clock
 from nodes.links import Attachment, Loopback
 from nodes.protocols import protocol
 from nodes.shell import NodeConfig, Submission, next_incarnation
+from nodes.tally import Tally
 from nodes.wire.note import Never, NoteKind, Over
 from topologies.mininet_network import CHANNEL, Network, interface_counters
 from topologies.plan import Plan
@@ -37,6 +39,9 @@ _EVEN_NS = _SECOND // 2  # a run sets out at a multiple of it, whatever was impo
 _WARM_UP_NS = 2 * _SECOND  # listener reports and the like are over before the run begins
 _BLOCK_MS = 500  # how old a block of a capture ring gets before it is written
 _RING_BYTES = 2 * 1024 * 1024
+
+
+End = Literal["quiet", "limit", "livelock"]
 
 
 class RunFailed(RuntimeError):
@@ -81,6 +86,7 @@ class _Run:
         self.captures = files.run.captures
         self.findings = findings
         self.schedule = schedule(scenario)
+        self.tally = Tally(scenario.topology.nodes)
         self.helpers: list[processes.Helper] = []  # the injector, outsiders
         self.state = state
         self._real_time = scenario.engine != "virtual"
@@ -91,7 +97,7 @@ class _Run:
     def all(self) -> None:
         """From here to the end."""
         begin = time.time_ns() if self._real_time else None  # reading it takes virtual time
-        self.network = Network(self.plan)
+        self.network = Network(self.plan, lambda name: self._tell(f"building {name}"))
         if self._real_time and len(os.sched_getaffinity(0)) > 1:
             from topologies.ordering import keep_order
 
@@ -123,11 +129,12 @@ class _Run:
         self.watcher.begin()
         self.notes.send(NoteKind.MARK, text="start")
         self.findings = replace(self.findings, t0_ns=self.t0, impairments=self.traffic.settings())
-        quiet = self._until_quiet()
+        end = self._until_over()
         for number in self.stage.happening.never():
             self.notes.send(NoteKind.MARK, text="never", values=Never(number))
-        self.notes.send(NoteKind.MARK, text="end", values=Over(int(quiet)))
-        self.findings = replace(self.findings, quiet=quiet)
+        livelock = end == "livelock"
+        self.notes.send(NoteKind.MARK, text="end livelock" if livelock else "end", values=Over(int(end == "quiet")))
+        self.findings = replace(self.findings, quiet=end == "quiet")
         for helper in self.helpers:
             if not helper.end():
                 raise RunFailed(f"{helper.what} died")
@@ -195,6 +202,7 @@ class _Run:
     def _start(self, node: str) -> processes.Process:
         if self._urgent:
             _wake_on_time()  # nodes are not
+        self._tell(f"starting {node}")
         process = processes.start(self.network.node(node), lambda: self._config(node))
         processes.expect(process, "ready")
         if self._urgent:
@@ -217,6 +225,7 @@ class _Run:
             clock=self.stage.clocks[node],
             state_file=state_file,
             read_delay_ns=read_delay,
+            tally=self.tally,
         )
 
     def _attachment(self, host: str, transport: str, buffer_bytes: int | None = None) -> Attachment:
@@ -248,18 +257,22 @@ class _Run:
                 return
 
     def _tell_progress(self, now: int) -> None:
-        os.pwrite(self._progress, f"{(now - self.t0) / _SECOND:12.1f} s".encode(), 0)
+        self._tell(f"{(now - self.t0) / _SECOND:.1f} s")
 
-    def _until_quiet(self) -> bool:
-        """Carry out the timeline; then wait until nothing moves any more. False: the limit came first."""
+    def _tell(self, how_far: str) -> None:
+        """For who waits: a run that tells nothing new for long is given up."""
+        os.pwrite(self._progress, f"{how_far:>24}".encode(), 0)
+
+    def _until_over(self) -> End:
+        """Carry out the timeline; then wait until nothing moves any more, or moves for nothing."""
         limit = self.t0 + self.scenario.limit_ns
         last = max((one.at_ns for lines in self.schedule.values() for one in lines), default=0)
         self.stage.until(last)
         while True:
             if not self._timeline(limit):
-                return False
+                return "limit"
             came = self.stage.moments.came
-            if not self.stage.moments or not self._settles(limit) or self.stage.moments.came == came:
+            if not self.stage.moments or self._settles(limit) != "quiet" or self.stage.moments.came == came:
                 break
         self.stage.moments.give_up()
         self.watcher.close()
@@ -284,26 +297,31 @@ class _Run:
             self.stage.take_next()
         return True
 
-    def _settles(self, limit: int) -> bool:
-        """Wait until nothing moves any more, or a moment comes that a fault waits for. False: the limit came first."""
+    def _settles(self, limit: int) -> End:
+        """Wait until nothing moves any more, or a moment comes that a fault waits for, or all movement is in vain."""
         came = self.stage.moments.came
         settle = max(self.scenario.settle_ns, self.spec.silence_ns(self.scenario.options))
         if self.spec.beats(self.scenario.options):
             self._sleep_until(min(limit, time.time_ns() + settle))
-            return time.time_ns() < limit
+            return "quiet" if time.time_ns() < limit else "limit"
         seen, since = self._frames(), time.time_ns()
+        total, moved = self.tally.total(), since
         while time.time_ns() < since + settle:
             if time.time_ns() >= limit:
-                return False
+                return "limit"
             self._sleep_until(min(limit, time.time_ns() + settle // 4))
             if self._real_time and time.time_ns() >= since + settle:
                 processes.catch_up(self.stage.processes.values())  # who got no processor is not quiet
             if self.stage.moments.came > came:
-                return True
-            frames = self._frames()
+                return "quiet"
+            frames, decided = self._frames(), self.tally.total()
             if frames != seen:
                 seen, since = frames, time.time_ns()
-        return True
+            if decided != total:
+                total, moved = decided, time.time_ns()
+            elif time.time_ns() >= moved + livelock_ns(self.scenario, self.plan):
+                return "livelock"
+        return "quiet"
 
     def _frames(self) -> int:
         """How many frames the switches have taken in so far."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
 
@@ -148,9 +148,17 @@ def all_of(facts: Facts, *parts: Decide) -> Finding:
 
 
 def when_quiet(facts: Facts, decide: Decide) -> Finding:
-    """A property of the end of a run ("eventually ...") is judged only when the run ended because all was settled."""
+    """A property of the end of a run ("eventually ...") is judged when the run ended because all was settled.
+
+    In a livelock it can be told as well: what has not come will not come.
+    """
     if facts.end == "quiet":
         return decide(facts)
+    if facts.end == "livelock":
+        found = decide(facts)
+        if isinstance(found, Broken):
+            return replace(found, sentence=f"livelock: {found.sentence}")
+        return Broken("livelock: frames flow on and on, and nothing is decided any more", by_absence=True)
     if facts.end:
         return Undecided(f"the run ended by its {facts.end}, before everything was settled")
     return Undecided("nothing says how the run ended")

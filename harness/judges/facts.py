@@ -79,7 +79,7 @@ class Facts:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         self.notes = notes = evidence.notes
-        self.end = ""  # "quiet", "limit", or "" when nothing was said
+        self.end = ""  # "quiet", "limit", "livelock", or "" when nothing was said
         self.heal: Event | None = None  # the last MARK heal
         self.lives: list[Life] = []
         life = self._live()
@@ -157,7 +157,7 @@ class Facts:
             if word == "heal":
                 self.heal = event
             elif word == "end":
-                self.end = "quiet" if rest == "quiet" or said(Over, event.values) == Over(quiet=1) else "limit"
+                self.end = rest or ("quiet" if said(Over, event.values) == Over(quiet=1) else "limit")
         elif event.kind is NoteKind.FAULT:
             for node in event.fault.stopped:
                 if node in current:

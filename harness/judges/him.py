@@ -121,7 +121,7 @@ def failure_is_told(facts: Facts) -> Finding:
         unreached = sorted(one.members - one.deliveries.keys())
         result = one.result
         if result is None:
-            if facts.end == "quiet":
+            if facts.end in ("quiet", "livelock"):
                 return Broken(f"n{one.sending.node} was told nothing of {_name(one)}", (one.sending,), by_absence=True)
             waiting = Undecided(f"the run ended before n{one.sending.node} was told of {_name(one)}")
             continue

@@ -245,6 +245,7 @@ class Top:
     engine: Literal["virtual", "live"] = "virtual"
     limit_ns: Time = 600_000_000_000  # the run ends here as unknown, if it did not end before
     settle_ns: Time = 1_000_000_000  # for so long everything must be quiet, then the run has ended
+    livelock_ns: Time | None = None  # or frames flow for so long, but lead to nothing; otherwise from the time-outs
 
     def __post_init__(self) -> None:
         if not self.name.strip() or self.name.startswith(".") or not self.name.isprintable() or "/" in self.name:

@@ -3,9 +3,16 @@
 from nodes.facet import ProtocolSpec
 from nodes.st.machine import St
 from nodes.st.notes import State
-from nodes.st.options import StOptions
+from nodes.st.options import StOptions, Timing
 from nodes.st.pdus import PDUS
 from nodes.st.transfer import MAX_PAYLOAD
+
+
+def longest_wait_ns(options: StOptions, nodes: int, slot_ns: int) -> int:
+    """T_r, as late as it may be."""
+    timing = Timing.of(options, nodes, slot_ns)
+    return timing.round + timing.period
+
 
 PROTOCOL = ProtocolSpec(
     name="st",
@@ -15,5 +22,6 @@ PROTOCOL = ProtocolSpec(
     properties=("ST-1", "ST-2", "ST-3", "ST-4", "ST-5"),
     notes=(State,),
     pdus=PDUS,
+    longest_wait_ns=longest_wait_ns,
     max_payload=MAX_PAYLOAD,
 )

@@ -2,10 +2,17 @@
 
 from nodes.facet import ProtocolSpec
 from nodes.st.notes import State
+from nodes.st.options import Timing
 from nodes.st.transfer import MAX_PAYLOAD
 from nodes.to.machine import To
-from nodes.to.options import ToOptions
+from nodes.to.options import ToOptions, ViewTiming
 from nodes.to.pdus import PDUS
+
+
+def longest_wait_ns(options: ToOptions, nodes: int, slot_ns: int) -> int:
+    """T_stop."""
+    return ViewTiming.of(options, Timing.of(options.transfer(), nodes, slot_ns), nodes, slot_ns).stop
+
 
 PROTOCOL = ProtocolSpec(
     name="to",
@@ -15,6 +22,7 @@ PROTOCOL = ProtocolSpec(
     properties=("TD-1", "TD-2", "TD-3", "TD-4", "TD-5", "TD-6"),
     notes=(State,),
     pdus=PDUS,
+    longest_wait_ns=longest_wait_ns,
     beats=lambda options: True,
     max_payload=MAX_PAYLOAD,
 )

@@ -17,7 +17,8 @@
     n1>DATA/1a  a frame him.DATA of source 1 about a leaves node 1; n2<DATA/1a enters node 2; n1<delta.DATA/2a;
                 n1>DATA/1a#7 says that its sender holds what has hash 7; n3<delta.DATA/2c:ab has a and b in CB_c[3]
     @7.5        it is now 7.5 ms; 2@7.5 node 2's clock shows 7.5 ms now and runs on from there
-    start heal end limit     marks of the harness: end is quiet, limit is not
+    start heal end limit     marks of the harness: end is quiet, limit and livelock are not
+    livelock
     fault3      the harness does something to node 3
     hole        the captures have a hole
 
@@ -46,7 +47,7 @@ _FRAME = re.compile(
     r"n(?P<node>\d+)(?P<way>[<>])(?P<title>[\w.]+)/(?P<src>\d+)(?P<name>[a-z]?)(?P<hash>#\d+)?(?P<tag>:[a-z]+)?"
 )
 _HARNESS = re.compile(r"(?P<what>x|r|l|cut|join|fault)(?P<node>\d+)")
-_MARKS = {"start": "start", "heal": "heal", "end": "end quiet", "limit": "end limit"}
+_MARKS = {"start": "start", "heal": "heal", "end": "end quiet", "limit": "end limit", "livelock": "end livelock"}
 
 
 class _Writer:
