@@ -35,9 +35,9 @@ def ways(scene: Scene) -> dict[tuple[int, int], Way]:
     found: dict[tuple[int, int], Way] = defaultdict(Way)
     for one in scene.sent:
         # On a channel the time in its queue is the sender's, so a delay counts from where it passed first.
-        start = (one.passed[0] if one.passed else one.first).what.time_ns
+        start = scene.seen.time_ns[one.passed[0]] if one.passed else one.time_ns
         for copy in one.copies:
-            way = found[one.first.what.src, copy.to]
+            way = found[one.src, copy.to]
             if copy.fate is Fate.DOUBLE:
                 way.double += 1
             elif copy.fate is not Fate.UNDER_WAY:

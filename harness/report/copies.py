@@ -14,12 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from captures.evidence import CHANNEL
+from captures.evidence import IN, OUT
 from harness.report.seen import Seen
 from nodes.wire import all_pdu_types
 
 _WITH_PAYLOAD = frozenset(row.name for row in all_pdu_types() if any(one.name == "payload" for one in row.fields))
-_Key = tuple[int, str, bytes, bytes]  # sender, type, IPv6 destination, PDU
 
 
 class Fate(IntEnum):
@@ -39,7 +38,7 @@ class Copy:
     to: int
     fate: Fate
     time_ns: int  # when it arrived, or would have
-    seen: Seen | None = None
+    seen: int | None = None  # the frame in which it did
     lost_at: str = ""  # "r1>r2": the way between the last place that saw it and the next
 
 
@@ -47,9 +46,11 @@ class Copy:
 class Sending:
     """One PDU put on the network once."""
 
-    first: Seen  # as it left its sender; where that was not captured, where it was seen first
+    first: int  # the frame in which it left its sender; where that was not captured, in which it was seen first
+    time_ns: int
+    src: int
     copies: list[Copy] = field(default_factory=list)
-    passed: list[Seen] = field(default_factory=list)  # the channel, routers
+    passed: list[int] = field(default_factory=list)  # frames on the channel, at routers
     original: int | None = None  # index of the sending that this one repeats
 
 
@@ -65,37 +66,35 @@ class Network:
     ways: Mapping[tuple[int, int], tuple[str, ...]]  # from node to node: the places that a copy passes
 
 
-def sendings(frames: Sequence[Seen], network: Network) -> list[Sending]:
+def sendings(seen: Seen, network: Network) -> list[Sending]:
     """All sendings in the order of time, with their copies."""
-    out: dict[_Key, list[Seen]] = defaultdict(list)
-    between: dict[_Key, list[Seen]] = defaultdict(list)
-    came: dict[_Key, dict[int, list[Seen]]] = defaultdict(lambda: defaultdict(list))
-    end_ns = frames[-1].what.time_ns if frames else 0
-    for one in frames:
-        what = one.what
-        key = (what.src, what.title, one.to, one.pdu)
-        if what.at == CHANNEL or what.at[0] == "r":
-            between[key].append(one)
-        elif what.direction == "in":
-            came[key][int(what.at[1:])].append(one)
-        elif what.at == f"n{what.src}":
-            out[key].append(one)
+    frames = seen.frames
+    out: dict[int, list[int]] = defaultdict(list)
+    between: dict[int, list[int]] = defaultdict(list)
+    came: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    columns = (frames.node.tolist(), frames.direction.tolist(), frames.src.tolist())
+    for row, (key, node, direction, src) in enumerate(zip(seen.key, *columns, strict=True)):
+        if not node:  # on the channel, or at a router
+            between[key].append(row)
+        elif direction == IN:
+            came[key][node].append(row)
+        elif node == src:
+            out[key].append(row)
     for key, passing in between.items():
         if key not in out:  # its sender was not captured
-            out[key] = [one for one in passing if one.what.at == passing[0].what.at and one.what.direction != "out"]
+            here = frames.place[passing[0]]
+            out[key] = [row for row in passing if frames.place[row] == here and frames.direction[row] != OUT]
     found: list[Sending] = []
-    usual = _usual(out, came)
-    for key in out:
-        found += _of_key(
-            out[key], between.get(key, []), came.get(key, {}), _receivers(key, network), usual, end_ns, network
-        )
-    found.sort(key=lambda one: (one.first.what.time_ns, one.first.what.src, one.first.what.frame))
-    _tie(found, network)
+    usual = _usual(seen, out, came)
+    for key, sent in out.items():
+        if sent:
+            found += _of_key(seen, sent, between.get(key, []), came.get(key, {}), usual, network)
+    found.sort(key=lambda one: (one.time_ns, one.src, frames.frame[one.first]))
+    _tie(seen, found, network)
     return found
 
 
-def _receivers(key: _Key, network: Network) -> list[int]:
-    src, _, to, _ = key
+def _receivers(src: int, to: bytes, network: Network) -> list[int]:
     if network.has_channel:
         wanted = list(network.nodes)
     elif to in network.addresses:
@@ -117,57 +116,54 @@ class _Usual:
         return self._pairs.get((src, to), self._all)
 
 
-def _usual(out: Mapping[_Key, list[Seen]], came: Mapping[_Key, Mapping[int, list[Seen]]]) -> _Usual:
+def _usual(seen: Seen, out: Mapping[int, list[int]], came: Mapping[int, Mapping[int, list[int]]]) -> _Usual:
     delays: dict[tuple[int, int], list[int]] = defaultdict(list)
     for key, sent in out.items():
         for node, arrivals in came.get(key, {}).items():
             if len(sent) == len(arrivals) == 1:
-                delays[key[0], node].append(arrivals[0].what.time_ns - sent[0].what.time_ns)
+                src = int(seen.frames.src[sent[0]])
+                delays[src, node].append(seen.time_ns[arrivals[0]] - seen.time_ns[sent[0]])
     return _Usual(delays)
 
 
 def _of_key(
-    sent: list[Seen],
-    between: list[Seen],
-    came: Mapping[int, list[Seen]],
-    receivers: list[int],
-    usual: _Usual,
-    end_ns: int,
-    network: Network,
+    seen: Seen, sent: list[int], between: list[int], came: Mapping[int, list[int]], usual: _Usual, network: Network
 ) -> list[Sending]:
     """The sendings of equal bytes, with what was seen of them."""
-    found = [Sending(one) for one in sent]
-    times = [one.what.time_ns for one in sent]
-    by_place: dict[tuple[str, str], list[Seen]] = defaultdict(list)
-    for one in between:
-        by_place[one.what.at, one.what.direction].append(one)
+    time_ns, frames = seen.time_ns, seen.frames
+    src = int(frames.src[sent[0]])
+    times = [time_ns[row] for row in sent]
+    found = [Sending(row, at_ns, src) for row, at_ns in zip(sent, times, strict=True)]
+    by_place: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for row in between:
+        by_place[int(frames.place[row]), int(frames.direction[row])].append(row)
     for listed in by_place.values():
-        for one, (index, _) in zip(listed, match(times, [a.what.time_ns for a in listed], 0), strict=True):
-            if one is not sent[index]:
-                found[index].passed.append(one)
-    src = sent[0].what.src
+        for row, (index, _) in zip(listed, match(times, [time_ns[at] for at in listed], 0), strict=True):
+            if row != sent[index]:
+                found[index].passed.append(row)
+    receivers = _receivers(src, seen.destination(sent[0]), network)
     for node in sorted({*receivers, *came}):
         arrivals = came.get(node, [])
         took = usual(src, node)
         taken: set[int] = set()
-        for one, (index, double) in zip(arrivals, match(times, [a.what.time_ns for a in arrivals], took), strict=True):
+        for row, (index, double) in zip(arrivals, match(times, [time_ns[at] for at in arrivals], took), strict=True):
             taken.add(index)
             fate = Fate.DOUBLE if double else Fate.ARRIVED
-            found[index].copies.append(Copy(node, fate, one.what.time_ns, one))
+            found[index].copies.append(Copy(node, fate, time_ns[row], row))
         if node in receivers:
             for index, sending in enumerate(found):
                 if index not in taken:
-                    sending.copies.append(_missing(sending, node, took, end_ns, network.ways.get((src, node), ())))
+                    sending.copies.append(_missing(seen, sending, node, took, network.ways.get((src, node), ())))
     for sending in found:
-        sending.passed.sort(key=lambda one: one.what.time_ns)
+        sending.passed.sort(key=time_ns.__getitem__)
     return found
 
 
-def _missing(sending: Sending, node: int, took: int, end_ns: int, way: Sequence[str]) -> Copy:
-    last = max([sending.first.what.time_ns + took, *(one.what.time_ns for one in sending.passed)])
-    if last > end_ns:
+def _missing(seen: Seen, sending: Sending, node: int, took: int, way: Sequence[str]) -> Copy:
+    last = max([sending.time_ns + took, *(seen.time_ns[row] for row in sending.passed)])
+    if last > seen.time_ns[-1]:
         return Copy(node, Fate.UNDER_WAY, last)
-    seen_at = {one.what.at for one in (sending.first, *sending.passed)}
+    seen_at = {seen.frames.places[seen.frames.place[row]] for row in (sending.first, *sending.passed)}
     leg = next((f"{a}>{b}" for a, b in reversed(list(itertools.pairwise(way))) if a in seen_at), "")
     return Copy(node, Fate.LOST_ON_THE_WAY if sending.passed else Fate.LOST_AT_ONCE, last, lost_at=leg)
 
@@ -191,12 +187,15 @@ def match(sent: Sequence[int], came: Sequence[int], usual: int) -> list[tuple[in
     return found
 
 
-def _tie(found: list[Sending], network: Network) -> None:
+def _tie(seen: Seen, found: list[Sending], network: Network) -> None:
     """Say of each PDU that carries a message again which sending it repeats. A new process may count from 1 again."""
-    first: dict[tuple[str, int, int, bytes, int], int] = {}
+    frames = seen.frames
+    carriers = set(frames.of_type(*_WITH_PAYLOAD).tolist())
+    first: dict[tuple[int, int, int, int, int], int] = {}
     for index, sending in enumerate(found):
-        what = sending.first.what
-        if what.about and what.title in _WITH_PAYLOAD:
-            life = bisect.bisect(network.starts_ns.get(what.src, ()), what.time_ns)
-            original = first.setdefault((what.title, what.about, what.seq, sending.first.to, life), index)
+        row = sending.first
+        if frames.about[row] and row in carriers:
+            life = bisect.bisect(network.starts_ns.get(sending.src, ()), sending.time_ns)
+            key = (frames.type[row], frames.about[row], frames.seq[row], frames.to[row], life)
+            original = first.setdefault(key, index)
             sending.original = original if original != index else None

@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from captures.evidence import CHANNEL, Damaged, Event, Evidence
+from captures.evidence import CHANNEL, Damaged, Event, Evidence, titles
+from captures.tables import Ints, codes
 from harness.judges import Verdict
 from harness.judges.facts import name_of
 from harness.report.blob import Column
 from harness.report.copies import Fate, Network, Sending, sendings
 from harness.report.faults import Band, bands
 from harness.report.folding import Folding, fold
-from harness.report.seen import Seen, frames_of
+from harness.report.seen import Seen, seen_in
 from harness.report.series import Series, series_of
 from harness.report.wiretable import described
 from harness.scenario import Scenario
 from nodes.wire import all_pdu_types
 from nodes.wire.note import NoteKind
-from nodes.wire.table import Proto
 
 _PAYLOAD_SHOWN = 64  # bytes of a payload that a page carries
 _NOT_DRAWN = (NoteKind.MARK, NoteKind.FAULT)
@@ -38,6 +38,7 @@ class Scene:
 
     origin_ns: int  # true time at which the page's time is 0
     nodes: tuple[int, ...]
+    seen: Seen
     sent: list[Sending]
     notes: list[Event]
     damaged: list[Damaged]
@@ -90,24 +91,24 @@ def make_scene(
     failures: Iterable[tuple[Verdict, bool]] = (),
 ) -> Scene:
     """The scene of one run."""
-    frames = frames_of(evidence)
-    sent = sendings(frames, network_of(scenario, evidence))
+    seen = seen_in(evidence)
+    sent = sendings(seen, network_of(scenario, evidence))
     drawn = (evidence.notes.node > 0) & ~np.isin(evidence.notes.kind, _NOT_DRAWN)
     notes = evidence.notes.rows(np.flatnonzero(drawn))
     origin_ns = origin_of(evidence)
-    titles = [row.name for row in all_pdu_types() if row.proto is not Proto.NOTE]
-    used = {one.first.what.title for one in sent}
+    used = np.unique(seen.frames.type[[one.first for one in sent]]).tolist()
     faults = bands(evidence.notes.events(NoteKind.MARK, NoteKind.FAULT), evidence.nodes)
     scene = Scene(
         origin_ns,
         _hosts(scenario),
+        seen,
         sent,
         notes,
         sorted(evidence.damaged, key=lambda one: one.time_ns),
         faults,
-        series_of(notes, sent),
+        series_of(notes, seen, sent),
         list(failures),
-        [title for title in titles if title in used],
+        [titles()[kind] for kind in used],
         list(evidence.captures),
         fold(np.zeros(0, dtype=np.int64), ()),
     )
@@ -119,14 +120,12 @@ def common_folding(scenes: Sequence[Scene]) -> Folding:
     times: list[int] = []
     flights: list[int] = []
     for scene in scenes:
-        found = [one.first.what.time_ns for one in scene.sent]
+        found = [one.time_ns for one in scene.sent]
         found += [copy.time_ns for one in scene.sent for copy in one.copies]
         found += [event.time_ns for event in scene.notes if event.time_ns >= scene.origin_ns]
         found += [at for band in scene.bands for at in (band.begin_ns, band.end_ns) if at is not None]
         times += [at - scene.origin_ns for at in found]
-        flights += [
-            copy.time_ns - one.first.what.time_ns for one in scene.sent for copy in one.copies if copy.seen is not None
-        ]
+        flights += [copy.time_ns - one.time_ns for one in scene.sent for copy in one.copies if copy.seen is not None]
     return fold(np.array(times or [0], dtype=np.int64), flights)
 
 
@@ -182,34 +181,39 @@ def _failure(scene: Scene, verdict: Verdict, expected: bool) -> dict[str, Any]:
 
 
 def _sendings(scene: Scene, legs: Sequence[str]) -> dict[str, Column]:
-    sent, origin = scene.sent, scene.origin_ns
-    title = {name: index for index, name in enumerate(scene.titles)}
-    capture = {name: index for index, name in enumerate(scene.captures)}
+    sent, frames = scene.sent, scene.seen.frames
     leg = {name: index for index, name in enumerate(legs)}
-    whats = [one.first.what for one in sent]
+    title = np.zeros(len(titles()), np.uint8)
+    title[[titles().index(name) for name in scene.titles]] = np.arange(len(scene.titles))
     copies = [copy for one in sent for copy in one.copies]
-    passed = [seen for one in sent for seen in one.passed]
-    pdus, which = _distinct([one.first for one in sent])
+    first = np.array([one.first for one in sent], np.int64)
+    passed = np.array([row for one in sent for row in one.passed], np.int64)
+    arrived = np.array([-1 if copy.seen is None else copy.seen for copy in copies], np.int64)
+    pdus, which = _distinct(scene.seen, first)
+
+    def since(rows: Ints) -> Column:
+        return (frames.time_ns[rows] - scene.origin_ns).astype(np.float64)
+
     return {
-        "s.time": _floats(what.time_ns - origin for what in whats),
-        "s.node": _array("uint16", (what.src for what in whats)),
-        "s.type": _array("uint8", (title[what.title] for what in whats)),
-        "s.about": _array("uint16", (what.about for what in whats)),
-        "s.seq": _floats(what.seq for what in whats),
-        "s.capture": _array("uint16", (capture[what.capture] for what in whats)),
-        "s.frame": _array("uint32", (what.frame for what in whats)),
+        "s.time": since(first),
+        "s.node": frames.src[first].astype(np.uint16),
+        "s.type": title[frames.type[first]],
+        "s.about": frames.about[first].astype(np.uint16),
+        "s.seq": frames.seq[first].astype(np.float64),
+        "s.capture": frames.place[first].astype(np.uint16),
+        "s.frame": frames.frame[first].astype(np.uint32),
         "s.original": _array("int32", (-1 if one.original is None else one.original for one in sent)),
         "s.copies": _starts(len(one.copies) for one in sent),
         "s.passed": _starts(len(one.passed) for one in sent),
-        "s.pdu": _array("uint32", which),
+        "s.pdu": which.astype(np.uint32),
         "c.to": _array("uint16", (copy.to for copy in copies)),
-        "c.time": _floats(copy.time_ns - origin for copy in copies),
-        "c.frame": _array("uint32", (copy.seen.what.frame if copy.seen else 0 for copy in copies)),
+        "c.time": _floats(copy.time_ns - scene.origin_ns for copy in copies),
+        "c.frame": np.where(arrived >= 0, frames.frame[arrived], 0).astype(np.uint32),
         "c.leg": _array("uint16", (leg[copy.lost_at] for copy in copies)),
         "c.fate": _array("uint8", (int(copy.fate) for copy in copies)),
-        "p.capture": _array("uint16", (capture[seen.what.capture] for seen in passed)),
-        "p.frame": _array("uint32", (seen.what.frame for seen in passed)),
-        "p.time": _floats(seen.what.time_ns - origin for seen in passed),
+        "p.capture": frames.place[passed].astype(np.uint16),
+        "p.frame": frames.frame[passed].astype(np.uint32),
+        "p.time": since(passed),
         **pdus,
     }
 
@@ -219,20 +223,16 @@ def _legs(scene: Scene) -> list[str]:
     return ["", *sorted({copy.lost_at for one in scene.sent for copy in one.copies if copy.lost_at})]
 
 
-def _distinct(frames: Sequence[Seen]) -> tuple[dict[str, Column], list[int]]:
-    """The bytes of distinct PDUs, long payloads cut, and which of them each frame carries."""
-    known: dict[bytes, int] = {}
-    which, data, starts = [], bytearray(), [0]
-    for one in frames:
-        index = known.get(one.pdu)
-        if index is None:
-            index = known[one.pdu] = len(known)
-            data += one.pdu[: len(one.pdu) - max(0, one.what.payload - _PAYLOAD_SHOWN)]
-            starts.append(len(data))
-        which.append(index)
+def _distinct(seen: Seen, rows: Ints) -> tuple[dict[str, Column], Ints]:
+    """The bytes of distinct PDUs, long payloads cut, and which of them each of these frames carries."""
+    which = codes(seen.pdu[rows])
+    shown = rows[np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1))]  # where each comes first
+    pdus = [seen.pdus[index] for index in seen.pdu[shown].tolist()]
+    hidden = np.maximum(seen.frames.payload[shown] - _PAYLOAD_SHOWN, 0).tolist()
+    data = [pdu[: len(pdu) - cut] for pdu, cut in zip(pdus, hidden, strict=True)]
     columns: dict[str, Column] = {
-        "d.bytes": np.frombuffer(bytes(data), dtype=np.uint8),
-        "d.start": np.array(starts, dtype=np.uint32),
+        "d.bytes": np.frombuffer(b"".join(data), dtype=np.uint8),
+        "d.start": _starts(map(len, data)),
     }
     return columns, which
 
@@ -301,6 +301,6 @@ def lost(scene: Scene) -> Mapping[tuple[int, int], tuple[int, int]]:
         for copy in one.copies:
             if copy.fate in (Fate.DOUBLE, Fate.UNDER_WAY):
                 continue
-            due, missing = found.get((one.first.what.src, copy.to), (0, 0))
-            found[one.first.what.src, copy.to] = (due + 1, missing + (copy.seen is None))
+            due, missing = found.get((one.src, copy.to), (0, 0))
+            found[one.src, copy.to] = (due + 1, missing + (copy.seen is None))
     return found

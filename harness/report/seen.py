@@ -6,21 +6,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from captures.evidence import Evidence, Frame
+from captures.evidence import Evidence, Frames
+from captures.tables import Ints, codes
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One frame at one place."""
+    """All of them, in the order of time; what follows is by row of `frames`."""
 
-    what: Frame
-    pdu: bytes
-    to: bytes  # IPv6 destination; empty on a channel
+    frames: Frames
+    time_ns: list[int]
+    pdu: Ints  # index of `pdus`
+    key: list[int]  # a number for each sender, type, IPv6 destination and PDU: what may be the same PDU elsewhere
+    pdus: list[bytes]  # the different ones
+
+    def destination(self, row: int) -> bytes:
+        """The IPv6 destination; empty on a channel."""
+        return self.frames.addresses[int(self.frames.to[row])] or b""
 
 
-def frames_of(evidence: Evidence) -> list[Seen]:
-    """All frames in the order of time."""
+def seen_in(evidence: Evidence) -> Seen:
+    """What was seen in a run."""
     frames = evidence.frames
-    everything = np.arange(len(frames))
-    to = [frames.addresses[index] or b"" for index in frames.to.tolist()] if len(frames) else []
-    return list(map(Seen, frames, frames.pdus(everything), to))
+    known: dict[bytes, int] = {}
+    found = [known.setdefault(pdu, len(known)) for pdu in frames.pdus(np.arange(len(frames)))]
+    pdu = np.array(found, np.int64)
+    to = frames.to if found else pdu
+    return Seen(frames, frames.time_ns.tolist(), pdu, codes(frames.src, frames.type, to, pdu).tolist(), list(known))

@@ -10,9 +10,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from captures.evidence import Event, facets
 from harness.report.copies import Sending
-from nodes.wire import WireError, decode_untrusted
+from harness.report.seen import Seen
 from nodes.wire.note import NoteKind, submission
 from nodes.wire.st import DataBlock
 
@@ -36,13 +38,13 @@ class Series:
         return any(len(steps) > 1 for steps in self.nodes.values())
 
 
-def series_of(events: Sequence[Event], sent: Sequence[Sending]) -> list[Series]:
+def series_of(events: Sequence[Event], seen: Seen, sent: Sequence[Sending]) -> list[Series]:
     """All quantities that move, the most telling first."""
     found = [
         _clock(events),
         _waiting(events, "queue", "submitted, not yet sent", (NoteKind.SUBMITTED,), (NoteKind.SENT, NoteKind.REFUSED)),
-        *_cluster(sent),
-        _tags(sent),
+        *_cluster(seen, sent),
+        _tags(seen, sent),
         _waiting(events, "RRL", "accepted, not yet pre-acknowledged", (NoteKind.ACCEPTED,), (NoteKind.PREACKED,)),
         _waiting(events, "PRL", "pre-acknowledged, not yet confirmed", (NoteKind.PREACKED,), (NoteKind.CONFIRMED,)),
         _totals(events, "delivered", "messages delivered", NoteKind.DELIVERED),
@@ -120,41 +122,40 @@ def _totals(events: Iterable[Event], name: str, meaning: str, kind: NoteKind) ->
     return Series(name, meaning, dict(recorder.nodes))
 
 
-def _tags(sent: Iterable[Sending]) -> Series:
+def _tags(seen: Seen, sent: Sequence[Sending]) -> Series:
     recorder = _Recorder()
-    tagged = {title for title, facet in facets().items() if facet.tag}
-    for one in sent:
-        what = one.first.what
-        if what.title in tagged:
-            recorder.put(what.src, what.time_ns, what.entries)
+    frames = seen.frames
+    rows = np.array([one.first for one in sent], np.int64)
+    rows = frames.of_type(*(title for title, facet in facets().items() if facet.tag), among=rows)
+    for row, entries in zip(rows.tolist(), frames.entries[rows].tolist(), strict=True):
+        recorder.put(int(frames.src[row]), seen.time_ns[row], entries)
     return Series("tag", "entries of the tag of what it sends", dict(recorder.nodes))
 
 
-def _cluster(sent: Iterable[Sending]) -> list[Series]:
+def _cluster(seen: Seen, sent: Sequence[Sending]) -> list[Series]:
     """ST and TO: TSEQ, minAL and BUF, as the DATA PDUs on the wire say."""
     numbers, open_, pal, buffer = _Recorder(), _Recorder(), _Recorder(), _Recorder()
     known: dict[int, dict[int, int]] = defaultdict(dict)  # source -> receiver -> TSEQ expected next
     latest: dict[int, int] = {}
-    telling = {title for title, facet in facets().items() if issubclass(facet.pdu, DataBlock)}
+    rows = np.array([one.first for one in sent if one.original is None], np.int64)
+    said: dict[int, tuple[int, int, tuple[int, ...]]] = {}
+    for title in (title for title, facet in facets().items() if issubclass(facet.pdu, DataBlock)):
+        these = seen.frames.of_type(title, among=rows)
+        fields = (seen.frames.said(these, name) for name in ("tseq", "buf", "ack"))
+        said |= dict(zip(these.tolist(), zip(*fields, strict=True), strict=True))
     for one in sent:
-        what = one.first.what
-        if what.title not in telling or one.original is not None:
+        if one.first not in said:
             continue
-        try:
-            pdu = decode_untrusted(one.first.pdu)
-        except WireError:
-            continue
-        if not isinstance(pdu, DataBlock):
-            continue
-        numbers.put(pdu.src, what.time_ns, pdu.tseq)
-        buffer.put(pdu.src, what.time_ns, pdu.buf)
-        latest[pdu.src] = pdu.tseq
-        for source, expected in enumerate(pdu.ack, 1):
-            known[source][pdu.src] = expected
+        tseq, free, ack = said[one.first]
+        numbers.put(one.src, one.time_ns, tseq)
+        buffer.put(one.src, one.time_ns, free)
+        latest[one.src] = tseq
+        for source, expected in enumerate(ack, 1):
+            known[source][one.src] = expected
         for source, last in latest.items():
-            if len(known[source]) == pdu.n:
-                open_.put(source, what.time_ns, max(0, last + 1 - min(known[source].values())))
-                pal.put(source, what.time_ns, min(known[source].values()))
+            if len(known[source]) == len(ack):
+                open_.put(source, one.time_ns, max(0, last + 1 - min(known[source].values())))
+                pal.put(source, one.time_ns, min(known[source].values()))
     return [
         Series("TSEQ", "number of the latest PDU", dict(numbers.nodes)),
         Series("minAL", "first PDU of the node that somebody may still miss", dict(pal.nodes)),

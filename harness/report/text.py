@@ -44,8 +44,7 @@ def chart(scene: Scene, width: int) -> list[str]:
     counts = {node: np.zeros(columns, int) for node in scene.nodes}
     signs: dict[int, dict[int, str]] = {node: {} for node in scene.nodes}
     for one in scene.sent:
-        what = one.first.what
-        counts[what.src][place(what.time_ns - scene.origin_ns)] += 1
+        counts[one.src][place(one.time_ns - scene.origin_ns)] += 1
         for copy in one.copies:
             at = place(copy.time_ns - scene.origin_ns)
             if copy.seen is not None:
@@ -95,8 +94,8 @@ def ladder(scene: Scene, evidence: Evidence, begin_ns: int, end_ns: int, width: 
     lines: list[tuple[int, str]] = []
     room = max(1, (end_ns - begin_ns) // 4)
     for one in scene.sent:
-        if begin_ns - room <= one.first.what.time_ns <= end_ns:
-            lines.append((one.first.what.time_ns, _sent(one, nodes, cell)))
+        if begin_ns - room <= one.time_ns <= end_ns:
+            lines.append((one.time_ns, _sent(scene, one, cell)))
     failing = {(event.capture, event.frame) for verdict, _ in scene.failures for event in verdict.events}
     notes = evidence.notes
     during = (notes.node > 0) & (notes.time_ns >= begin_ns) & (notes.time_ns <= end_ns)
@@ -119,12 +118,12 @@ def ladder(scene: Scene, evidence: Evidence, begin_ns: int, end_ns: int, width: 
     return [head.rstrip()[:width], *shown]
 
 
-def _sent(one: Sending, nodes: tuple[int, ...], cell: int) -> str:
-    what = one.first.what
+def _sent(scene: Scene, one: Sending, cell: int) -> str:
+    what = scene.seen.frames[one.first]
     name = what.title.partition(".")[2] + (f" {what.about}:{what.seq & 0xFFFFFFFF}" if what.about else "")
     fates = {copy.to: "×" if copy.fate in (1, 2) else "●" for copy in one.copies}
     cells = []
-    for node in nodes:
-        mark = name[: cell - 1] if node == what.src else fates.get(node, "|")
+    for node in scene.nodes:
+        mark = name[: cell - 1] if node == one.src else fates.get(node, "|")
         cells.append(f"{mark:^{cell}}")
     return "".join(cells)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from captures.evidence import Event
+from captures.evidence import Event, Evidence, Notes
 from harness.bench.report import synthetic_run
 from harness.cli import main
 from harness.report import render, write_report
@@ -24,6 +24,7 @@ from harness.report.faults import bands
 from harness.report.folding import fold
 from harness.report.page import page
 from harness.report.scene import Scene, make_scene
+from harness.report.seen import seen_in
 from harness.report.series import series_of
 from harness.report.text import as_text
 from harness.runs import open_run
@@ -53,9 +54,10 @@ def fates(sending: Sending) -> dict[int, Fate]:
 def test_a_lost_copy_was_lost_after_the_last_who_saw_it(tmp_path: Path) -> None:
     frames = [*broadcast(data(1, 1), 100, lost=(3,)), *broadcast(data(2, 1), 2_000, unseen=True)]
     frames += broadcast(data(3, 1), 9_000)
-    one, two, three = scene_of(write_run(tmp_path, frames)).sent
+    scene = scene_of(write_run(tmp_path, frames))
+    one, two, three = scene.sent
     assert fates(one) == {1: Fate.ARRIVED, 2: Fate.ARRIVED, 3: Fate.LOST_ON_THE_WAY}
-    assert [seen.what.at for seen in one.passed] == ["channel"]
+    assert [scene.seen.frames[row].at for row in one.passed] == ["channel"]
     assert set(fates(two).values()) == {Fate.LOST_AT_ONCE}
     assert set(fates(three).values()) == {Fate.ARRIVED}
     lost = next(copy for copy in one.copies if copy.to == 3)
@@ -177,7 +179,7 @@ def test_state_that_moves_is_a_series_and_what_stands_still_is_none() -> None:
         note(6, NoteKind.MEASURED, 0, "wait", (7,)),
         note(8, NoteKind.MEASURED, 0, "wait", (9,)),
     ]
-    found = {one.name: one for one in series_of(notes, [])}
+    found = {one.name: one for one in series_of(notes, seen_in(Evidence((1,), Notes(notes))), [])}
     assert set(found) == {"RRL", "mode", "wait"}  # the clock is right for ever
     assert found["RRL"].nodes[1] == [(START + 1, 1), (START + 2, 2), (START + 3, 1)]
     assert found["mode"].levels == ["NORMAL", "PAKWAIT"]
