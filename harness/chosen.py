@@ -48,10 +48,8 @@ def rules(plan: Plan, faults: Sequence[Fault], t0_ns: int, run_seed: int) -> lis
         for towards in fault.towards or plan.hosts:
             port = plan.port_towards(towards).interface
             draws = random.Random(seed_for(run_seed, "pdu fault", str(number), towards))
-            about = " ".join((*fault.pdu.types, *(f"from n{src}" for src in fault.pdu.src), f"towards {towards}"))
-            note = fault.begins((towards,), about)
             starts_ns = None if fault.when is not None else t0_ns + fault.at_ns
-            found.append(Rule(port, int(towards[1:]), fault, starts_ns, draws, note))
+            found.append(Rule(port, int(towards[1:]), fault, starts_ns, draws, fault.note(towards)))
     return found
 
 

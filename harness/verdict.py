@@ -17,6 +17,7 @@ from captures.metrics import measure
 from harness.judges import Outcome, Verdict, judge
 from harness.runs import Run
 from harness.scenario import Scenario
+from harness.scenario.faults.chosen import PduFault
 from harness.scenario.model import Expect
 from harness.status import PASS, UNKNOWN, VIOLATED
 from harness.typed import as_json
@@ -74,14 +75,21 @@ class Result:
     @property
     def never(self) -> tuple[str, ...]:
         """The faults that did not happen though the scenario has them, in words."""
-        notes = self.evidence.notes
-        marks = (mark for mark in notes.events(NoteKind.MARK) if mark.text == "never")
-        return tuple(
-            f"fault {never.fault} ({self.scenario.fault[never.fault - 1].KIND}) never happened: "
-            "its moment did not come, or what it was to act on was not there"
-            for mark in marks
-            if (never := said(Never, mark.values)) is not None
-        )
+        notes, hosts = self.evidence.notes, self.scenario.plan().hosts
+        done = {event.text for event in notes.events(NoteKind.FAULT)}
+        marks = [said(Never, mark.values) for mark in notes.events(NoteKind.MARK) if mark.text == "never"]
+        found = []
+        for number, fault in enumerate(self.scenario.fault, 1):
+            if Never(number) in marks:
+                reason = "its moment did not come, or what it was to act on was not there"
+            elif isinstance(fault, PduFault) and done.isdisjoint(
+                fault.note(one).text for one in fault.towards or hosts
+            ):
+                reason = "no PDU was as it says"
+            else:
+                continue
+            found.append(f"fault {number} ({fault.KIND}) never happened: {reason}")
+        return tuple(found)
 
     @property
     def outcome(self) -> Outcome:

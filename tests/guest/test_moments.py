@@ -78,13 +78,20 @@ when = { pdu = { src = 2 }, count = 1000 }
 at = "50ms"
 kind = "restart"
 node = "n1"
+[[fault]]
+kind = "drop"
+pdu = { src = 2, payload = "nobody sends this" }
 """
 
 
 def test_what_never_came_is_said(tmp_path: Path) -> None:
     _, result = run(NEVER, tmp_path / "run")
     why = "never happened: its moment did not come, or what it was to act on was not there"
-    assert document(result)["evidence"]["never"] == [f"fault 1 (crash) {why}", f"fault 2 (restart) {why}"]
+    assert document(result)["evidence"]["never"] == [
+        f"fault 1 (crash) {why}",
+        f"fault 2 (restart) {why}",
+        "fault 3 (drop) never happened: no PDU was as it says",
+    ]
     assert "fault 1 (crash) never happened" in summary(result)
     assert "fault 1 (crash) never happened" in section(result)
     assert _told(carry_out(result.scenario).world.history()) == _told(result.evidence)

@@ -25,6 +25,13 @@ def test_a_worker_imports_no_report_no_argument_parser_and_no_library_that_only_
     assert not [(name, other) for name, others in found.items() for other in others if other.split(".")[0] in apart]
 
 
+def test_a_scenario_can_be_read_without_a_network_to_run_it_on() -> None:
+    found = closure(["harness.scenario"])
+    assert {"harness.scenario.faults.crash", "harness.scenario.faults.stage"} <= found.keys()
+    carried_out = ("harness.agent", "harness.explore", "harness.world", "topologies.netlink", "topologies.mininet")
+    assert not [name for name in found if name.startswith(carried_out)]
+
+
 def test_the_code_of_a_run_is_that_of_all_who_take_part() -> None:
     found = closure(ENTRIES)
     names = {

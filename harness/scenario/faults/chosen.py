@@ -12,6 +12,7 @@ from harness.scenario.faults.stage import Stage
 from harness.scenario.pdus import PduCodec, PduMatch, check_match
 from harness.scenario.problems import Path, Problem
 from harness.scenario.scope import Scope
+from nodes.wire.fault import FaultNote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,11 @@ class PduFault(Fault):
         """One with a time needs nothing: it was told to the injector, and the run does not wait for its PDUs."""
         if self.when is not None:
             stage.when(self.when, self.at_ns, lambda: stage.release(self))
+
+    def note(self, towards: str) -> FaultNote:
+        """The words for each PDU that is taken on its way to a node."""
+        about = " ".join((*self.pdu.types, *(f"from n{src}" for src in self.pdu.src), f"towards {towards}"))
+        return self.begins((towards,), about)
 
     def copies_ns(self) -> tuple[int, ...]:
         """What becomes of a PDU that is taken: how late each of its copies goes on."""
