@@ -168,7 +168,10 @@ def make_run(path: Path) -> Path:
     return path
 
 
-def test_clean_removes_finished_runs_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clean_removes_finished_runs_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TUTTI_KERNEL", raising=False)  # caches of this machine are none of this test's
     runs = tmp_path / "runs"
     ours = [make_run(runs / "x-s1"), make_run(runs / "x-s2")]
     elsewhere = make_run(tmp_path / "kept")
@@ -192,7 +195,10 @@ def test_clean_removes_finished_runs_and_nothing_else(tmp_path: Path, capsys: py
     assert "in 0 directories removed" in out and err.count("left alone") == 5
 
 
-def test_clean_without_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clean_without_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TUTTI_KERNEL", raising=False)
     assert main(["clean", "--runs", str(tmp_path / "none")]) == PASS
 
 
