@@ -111,7 +111,7 @@ class Notes(Table[Event]):
 
     def made(self, name: str) -> Ints:
         if name == "kind":  # numpy takes long over an enumeration, and all of them fit a byte
-            return np.frombuffer(bytes(self._given[name]), np.uint8).astype(np.int64)
+            return np.frombuffer(bytes(self._given(name)), np.uint8).astype(np.int64)
         return super().made(name)
 
     def _made_rows(self, at: Ints) -> list[Event]:
@@ -209,7 +209,7 @@ class Frames(Table[Frame]):
 
     @cached_property
     def places(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self._given["at"]))
+        return tuple(dict.fromkeys(self._given("at")))
 
     def of_type(self, *wanted: str, among: Ints | None = None) -> Ints:
         """Where the frames with PDUs of these types stand; only those of some rows, if rows are given."""

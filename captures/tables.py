@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, pairwise
+from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -52,14 +51,13 @@ class Table(Sequence[Row]):
 
     def made(self, name: str) -> Ints:
         """The column of that name, from the rows."""
-        return np.fromiter(self._given[name], np.int64, self._size)
+        return np.fromiter(self._given(name), np.int64, self._size)
 
-    @cached_property
-    def _given(self) -> Mapping[str, Sequence[Any]]:
-        """What stands in the rows, by field."""
+    def _given(self, name: str) -> Iterator[Any]:
+        """What stands in the rows under that name."""
         assert self._rows is not None
-        fields = self._rows[0]._fields if self._rows else ()
-        return defaultdict(tuple, zip(fields, zip(*self._rows, strict=True), strict=True))
+        place = self._rows[0]._fields.index(name) if self._rows else 0
+        return map(itemgetter(place), self._rows)
 
     def rows(self, at: Ints) -> list[Row]:
         """Some of the rows as objects."""

@@ -86,17 +86,17 @@ def atomic(facts: Facts) -> Finding:
     first = np.full(len(facts.keys), -1, np.int64)  # message -> row of its first delivery
     first[facts.d_message[::-1]] = np.arange(len(facts.d_message))[::-1]
     due = np.flatnonzero(first[facts.t_message] >= 0)
-    pairs, earliest = np.unique(facts.pair(message_of, facts.life_node[life]), return_index=True)
+    pairs = facts.pair(message_of, facts.life_node[life])
     wanted = facts.target_pairs[due]
-    at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
-    accepted = pairs[at] == wanted
-    acceptance = accepted_at[earliest[at]]  # of a pair that was not accepted: of any other
+    earliest = np.full(1 + max(pairs.max(), wanted.max(initial=0)), -1, np.int64)  # pair -> its first ACCEPTED
+    earliest[pairs[::-1]] = accepted_at[::-1]
+    acceptance = earliest[wanted]
     delivery = facts.d_event[first[facts.t_message[due]]]
     time_ns = facts.notes.time_ns
-    wrong = np.flatnonzero(~accepted | (time_ns[acceptance] > time_ns[delivery]))
+    wrong = np.flatnonzero((acceptance < 0) | (time_ns[acceptance] > time_ns[delivery]))
     if len(wrong):
         pair = int(wrong[0])
-        message, node, seen = int(facts.t_message[due[pair]]), facts.t_node[due[pair]], bool(accepted[pair])
+        message, node, seen = int(facts.t_message[due[pair]]), facts.t_node[due[pair]], acceptance[pair] >= 0
         delivered = facts.notes[int(delivery[pair])]
         return Broken(
             f"n{delivered.node} delivered {facts.name(message)}, which n{node} "
