@@ -81,6 +81,7 @@ def test_interrupted_by_ctrl_c(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert "interrupted" in complaint and "Traceback" not in complaint
     assert not (out / ".guest").exists()
+    assert json.loads((out / "manifest.json").read_text())["failed"] == "the run was interrupted"
 
 
 def test_killed_without_warning(tmp_path: Path) -> None:
