@@ -97,7 +97,7 @@ class Recovery:
         core = self._core
         core.counters["rounds"] += 1
         self._transfer.hush()
-        self._phase.mode = Mode.PAKWAIT
+        self._phase.mode = Mode.PAKWAIT  # nothing is sent or delivered any more, and what comes is only taken
         self._begins()
         current = self.round = Round(self._phase.epoch + 1)
         self._enter_mode(Mode.PAKWAIT)

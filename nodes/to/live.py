@@ -27,9 +27,9 @@ from nodes.wire.to import JoinBlock, ToData
 
 
 class Suspended:
-    """Whoever is in a join sends no data, and takes none."""
+    """Whoever is in a join sends no data."""
 
-    live = False  # does what waits depend on when a point becomes known?
+    live = False  # do members go on sending?
 
     def may_speak(self) -> bool:
         """May a member send data in a join?"""
@@ -40,7 +40,7 @@ class Suspended:
         return False
 
     def reads_acks(self, pdu: ClusterPdu) -> bool:
-        """Is what p acknowledges read?"""
+        """Is what this PDU acknowledges read?"""
         return True
 
     def counts(self, x: JoinBlock) -> bool:
