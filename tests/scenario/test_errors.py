@@ -159,6 +159,8 @@ ADDITIONS = [
         15,
         "no NOTE is 'VEIW'; did you mean",
     ),
+    ('[[fault]]\nkind = "crash"\nnode = "n1"\nwhen = { note = { kind = ["VIEW"] } }', 15, "no NOTE is ['VIEW']"),
+    ('[[fault]]\nkind = "crash"\nnode = "n1"\nwhen = { note = "VIEW" }', 15, "note is a table"),
     ('[[fault]]\nkind = "crash"\nnode = "n1"\nwhen = { note = { src = 4 } }', 15, "there is no node n4"),
     ('[[fault]]\nkind = "crash"\nnode = "n1"\nwhen = { note = { sq = 4 } }', 15, "no PDU of note has a field 'sq'"),
     (

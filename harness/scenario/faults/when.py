@@ -32,7 +32,7 @@ class NoteCodec:
         if not isinstance(value, dict):
             raise ValueError('note is a table, e.g. { kind = "VIEW", src = 3 }')
         kind = value.get("kind")
-        if kind is not None and kind not in NoteKind.__members__:
+        if kind is not None and (not isinstance(kind, str) or kind not in NoteKind.__members__):
             problems.append(
                 Problem((*path, "kind"), f"no NOTE is {kind!r}{did_you_mean(str(kind), NoteKind.__members__)}")
             )
