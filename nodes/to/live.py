@@ -26,44 +26,25 @@ from nodes.wire.st import RETX, ClusterPdu, DataBlock
 from nodes.wire.to import JoinBlock, ToData
 
 
-class Suspended:
-    """Whoever is in a join sends no data."""
+class Manner:
+    """What follows from `recovery`, "suspended" or "live", for one entity."""
 
-    live = False  # do members go on sending?
-
-    def may_speak(self) -> bool:
-        """May a member send data in a join?"""
-        return False
-
-    def must_wait(self, p: ToData) -> bool:
-        """Must p wait although nothing that I know says so?"""
-        return False
-
-    def reads_acks(self, pdu: ClusterPdu) -> bool:
-        """Is what this PDU acknowledges read?"""
-        return True
-
-    def counts(self, x: JoinBlock) -> bool:
-        """Is x about the attempt that I am in?"""
-        return True
-
-    def keeps_point(self) -> bool:
-        """Does my point stay where it is in the next attempt?"""
-        return False
-
-
-class Live:
-    """No join suspends sending."""
-
-    live = True
-
-    def __init__(self, core: Core, standing: Standing, attempt: Attempt) -> None:
+    def __init__(self, core: Core, standing: Standing, attempt: Attempt, live: bool) -> None:
+        self.live = live
         self._phase, self._standing, self._attempt = core.phase, standing, attempt
 
     def may_speak(self) -> bool:
-        return self._standing.vm is ViewMode.ADMITTING and not self._attempt.void
+        """May a member send data although it is in a join?"""
+        return self.live and self._standing.vm is ViewMode.ADMITTING and not self._attempt.void
+
+    def keeps_point(self) -> bool:
+        """Does my point stay where it is in the next attempt? It does while I may have sent something behind it."""
+        return self.may_speak()
 
     def must_wait(self, p: ToData) -> bool:
+        """Must p wait although its source's point is not known?"""
+        if not self.live:
+            return False
         admitting = self._standing.vm is ViewMode.ADMITTING
         at_rest = self._phase.mode is Mode.DATA and (admitting or self._standing.vm is ViewMode.NORMAL)
         point_known = admitting and p.src in self._attempt.packs
@@ -74,13 +55,11 @@ class Live:
         views = zip(p.v, p.committed, self._standing.committed, strict=True)
         return any(not known & 1 and known != theirs and known > mine for known, theirs, mine in views)
 
+    def counts(self, x: JoinBlock) -> bool:
+        """Is x about the attempt that I am in?"""
+        return not self.live or (x.epoch == self._phase.epoch and self._phase.mode is Mode.DATA)
+
     def reads_acks(self, pdu: ClusterPdu) -> bool:
         """What is sent again after a join may have been sent before it: then it acknowledges an earlier life of mine,
         which is not read (D-ST-19)."""
-        return not (isinstance(pdu, DataBlock) and pdu.flags & RETX)
-
-    def counts(self, x: JoinBlock) -> bool:
-        return x.epoch == self._phase.epoch and self._phase.mode is Mode.DATA
-
-    def keeps_point(self) -> bool:
-        return self._standing.vm is ViewMode.ADMITTING and not self._attempt.void
+        return not (self.live and isinstance(pdu, DataBlock) and pdu.flags & RETX)

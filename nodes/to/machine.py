@@ -17,7 +17,7 @@ from nodes.st.round import Mode
 from nodes.st.transfer import Transfer
 from nodes.to.attempt import Attempt
 from nodes.to.join import Joins
-from nodes.to.live import Live, Suspended
+from nodes.to.live import Manner
 from nodes.to.membership import Membership
 from nodes.to.options import ToOptions
 from nodes.to.parts import Parts
@@ -51,7 +51,7 @@ class To:
         core = self.core = Core(setting, options.transfer(), rows, slot=(0,) * len(setting.members))
         attempt = Attempt()
         self.standing = Standing(core, options)
-        manner = Live(core, self.standing, attempt) if options.recovery == "live" else Suspended()
+        manner = Manner(core, self.standing, attempt, live=options.recovery == "live")
         membership = Membership(core, self.standing, attempt, manner)
         self.timers = Timers(core, options)
         self.transfer = Transfer(core, membership)

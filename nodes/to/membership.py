@@ -12,7 +12,7 @@ from typing import Any
 from nodes.st.core import Core
 from nodes.st.round import Round
 from nodes.to.attempt import Attempt
-from nodes.to.live import Live, Suspended
+from nodes.to.live import Manner
 from nodes.to.standing import Standing
 from nodes.to.views import ViewMode
 from nodes.wire.st import ClusterPdu, DataBlock
@@ -22,7 +22,7 @@ from nodes.wire.to import ToData, ToPdu
 class Membership:
     """A view, in which entities stop and which others join."""
 
-    def __init__(self, core: Core, standing: Standing, attempt: Attempt, manner: Suspended | Live) -> None:
+    def __init__(self, core: Core, standing: Standing, attempt: Attempt, manner: Manner) -> None:
         self._core, self._standing, self._attempt, self._manner = core, standing, attempt, manner
 
     @property

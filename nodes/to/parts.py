@@ -10,7 +10,7 @@ from nodes.st.core import Core
 from nodes.st.recovery import Recovery
 from nodes.st.transfer import Transfer
 from nodes.to.attempt import Attempt
-from nodes.to.live import Live, Suspended
+from nodes.to.live import Manner
 from nodes.to.standing import Standing
 from nodes.to.timers import Timers
 from nodes.to.waiting import Waiting
@@ -23,7 +23,7 @@ class Parts:
     core: Core
     standing: Standing
     attempt: Attempt
-    manner: Suspended | Live
+    manner: Manner
     timers: Timers
     transfer: Transfer
     recovery: Recovery

@@ -13,7 +13,7 @@ import pytest
 from nodes.to.attempt import JoinRecord
 from nodes.to.join import Joins
 from nodes.to.joiner import Joiner
-from nodes.to.live import Live
+from nodes.to.live import Manner
 from nodes.to.machine import To
 from nodes.to.membership import Membership
 from nodes.to.options import ToOptions
@@ -111,11 +111,11 @@ def any_epoch(self: Joins, x: JoinBlock) -> None:
 
 # What live recovery adds, each rule taken out again, on a seed of to_schedules.busy_returns.
 LIVE_RULES: list[tuple[type, str, Callable[..., Any], int]] = [
-    (Live, "_sent_in_a_join", lambda self, p: False, 152),  # data may come before the RCV_PACK that says their place
+    (Manner, "_sent_in_a_join", lambda self, p: False, 152),  # data may come before the RCV_PACK that says their place
     (Joins, "_collect", any_epoch, 103),
     (Joins, "round_begins", lambda self: None, 3),  # a round does not void the attempt
-    (Live, "keeps_point", lambda self: False, 603),  # another joiner, another point, though the first is committed
-    (Live, "reads_acks", lambda self, pdu: True, 137),  # what is sent again acknowledges the joiner's earlier life
+    (Manner, "keeps_point", lambda self: False, 603),  # another joiner, another point, though the first is committed
+    (Manner, "reads_acks", lambda self, pdu: True, 137),  # what is sent again acknowledges the joiner's earlier life
 ]
 
 
