@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
+from nodes.lives import Spent
 from nodes.machine import Machine, Setting
 from nodes.wire import Pdu
 
@@ -82,9 +83,14 @@ class ProtocolSpec:
     options: type
     make: Callable[[Setting, Any], Machine]
 
+    # What is wrong with these options for so many nodes; "" if nothing is.
+    misfit: Callable[[Any, int], str] = lambda options, nodes: ""
+
     # For who carries out a scenario.
     transport: Literal["channel", "udp", "tcp", "any"]  # any: the single channel where there is one, else UDP
     max_payload: int = 1400
+    most_nodes: int = 65_535  # what its PDUs can say
+    lives: int = 65_535  # how often a node can be started: what its numbers can say, and NOTEs at most this
     beats: Callable[[Any], bool] = lambda options: False  # with these options it never falls silent by itself
     # The longest time for which a node may owe something and yet send nothing, with these options: a run in which
     # nothing moves for less than that has not ended.
@@ -102,6 +108,10 @@ class ProtocolSpec:
     notes: tuple[type[NamedTuple], ...] | None = ()
     pdus: tuple[About, ...] = ()  # what its PDUs say about messages
     moment: Moment | None = None  # its rule about when a delivery takes place, if it has one
+
+    def machine(self, setting: Setting, options: Any) -> Machine:
+        """The machine of a node, or what stands in for it where the node was started too often."""
+        return self.make(setting, options) if setting.incarnation <= self.lives else Spent(setting.me, self.lives)
 
     def says(self, meaning: type[NamedTuple]) -> bool:
         """May values of its NOTEs be read as that?"""

@@ -26,7 +26,7 @@ from nodes.machine import Farewell, Log, Machine, Output, Received, Send, Settin
 from nodes.streams import Streams
 from nodes.tally import Tally
 from nodes.waiting import readable
-from nodes.wire import WireError, decode_untrusted, encode
+from nodes.wire import RangeError, WireError, decode_untrusted, encode
 from nodes.wire.note import ClockSet, End, NoteKind, Ready
 
 _PR_SET_NAME, _PR_SET_TIMERSLACK = 15, 29
@@ -97,7 +97,7 @@ class Shell:
         self._link = Streams(where) if where.transport == "tcp" else attach(where)
         self._padded = where.transport == "channel"  # Ethernet fills short frames up, UDP adds nothing
         self._loopback = Loopback()
-        self._machine: Machine = config.spec.make(config.setting, config.options)
+        self._machine: Machine = config.spec.machine(config.setting, config.options)
         now = time.time_ns()
         self._schedule = [one for one in config.schedule if one.at_ns >= now]
         self._read_delay_ns = config.read_delay_ns
@@ -107,7 +107,7 @@ class Shell:
         self._asked = False  # whether I am still behind
         self._notes: list[bytes] = []  # encoded, not yet sent; never both these ...
         self._pdus: list[tuple[bytes, tuple[int, ...] | None]] = []  # ... and these, so that order is kept
-        self._noted = self._sent = self._received = self._malformed = self._not_sent = 0
+        self._noted = self._sent = self._received = self._malformed = self._not_sent = self._out_of_range = 0
 
     def run(self) -> None:
         """Until the harness says stop."""
@@ -175,9 +175,15 @@ class Shell:
     def _carry_out(self, outputs: Iterable[Output], local: int) -> None:
         for output in outputs:
             if isinstance(output, Send):
+                try:
+                    data = encode(output.pdu)
+                except RangeError as error:  # no network can carry it: lost, and told
+                    self._out_of_range += 1
+                    self._note(Log(NoteKind.ALARM, self._me, text=str(error)), local)
+                    continue
                 self._flush_notes()  # what was noted before a PDU is captured before it
                 self._sent += 1
-                self._pdus.append((encode(output.pdu), output.to))
+                self._pdus.append((data, output.to))
             else:
                 self._note(output, local)
 
@@ -224,7 +230,12 @@ class Shell:
             raise ValueError(f"unknown command {word!r}")
 
     def _end(self, now: int) -> None:
-        counters = {"malformed": self._malformed, "not_sent": self._not_sent, **self._machine.counters()}
+        counters = {
+            "malformed": self._malformed,
+            "not_sent": self._not_sent,
+            "out_of_range": self._out_of_range,
+            **self._machine.counters(),
+        }
         end = End(self._noted + 1, self._sent, self._received, int(self._machine.settled()))
         self._note(Log(NoteKind.END, values=end), self._clock.local(now))
         self._flush()

@@ -46,7 +46,7 @@ class Stage:
 
     def __init__(self, scenario: Scenario, plan: Plan, world: World, network: Network) -> None:
         self._scenario, self._plan, self._world, self._network = scenario, plan, world, network
-        self._make = protocol(scenario.protocol).make
+        self._make = protocol(scenario.protocol).machine
         self._cut: set[str] = set()  # links that are down
         self._starts = dict.fromkeys(scenario.nodes, 0)
         self.happening = Happening(self._now_ns)

@@ -12,7 +12,6 @@ payload may be a number: of zero bytes.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +19,7 @@ from typing import Any
 from harness.scenario.pdus import node_number
 from harness.scenario.problems import Path, Problem, did_you_mean
 from harness.scenario.schema import Problems
-from nodes.wire import Field, Pdu, PduType, WireError, all_pdu_types, decode_untrusted, encode
+from nodes.wire import Field, Pdu, PduType, RangeError, WireError, all_pdu_types, decode_untrusted, encode
 from nodes.wire.table import Bytes, Flags, Members, Payload, Records, Vector
 
 _DATAGRAM_MAX = 65_487  # of UDP over IPv6 without jumbograms
@@ -98,7 +97,7 @@ def _checked(pdu: Pdu) -> Pdu:
     """What cannot be encoded, or decoded again, is a mistake of the scenario."""
     try:
         decode_untrusted(encode(pdu))
-    except (struct.error, OverflowError, TypeError, WireError) as error:
+    except (RangeError, OverflowError, TypeError, WireError) as error:
         raise ValueError(f"there is no such {pdu.TYPE.title}: {error}") from None
     return pdu
 

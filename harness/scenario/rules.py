@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from harness.scenario.explore import Explore
 from harness.scenario.faults import Fault
@@ -39,6 +40,7 @@ class Draft:
     words: bool = True  # look up the names of properties and metrics
     top: Top | None = None
     spec: ProtocolSpec | None = None
+    options: Any = None  # the protocol's
     topology: TopologyOptions | None = None
     impair: list[tuple[int, Impair]] = field(default_factory=list)
     clock: list[tuple[int, ClockStart]] = field(default_factory=list)
@@ -89,8 +91,15 @@ def _plan(draft: Draft, problems: Problems) -> Plan | None:
 
 
 def _fits(draft: Draft) -> Iterator[Problem]:
-    """The protocol's transport and the network."""
-    if draft.spec is None or draft.topology is None or draft.spec.transport == "any":
+    """What the protocol's PDUs can say of it, its transport, and the network."""
+    if draft.spec is None or draft.topology is None:
+        return
+    if len(draft.topology.names) > draft.spec.most_nodes:
+        reason = f"{draft.spec.name} has at most {draft.spec.most_nodes} nodes: its PDUs can name no more"
+        yield Problem(("topology", "nodes"), reason)
+    elif draft.options is not None and (reason := draft.spec.misfit(draft.options, len(draft.topology.names))):
+        yield Problem((draft.spec.name,), reason)
+    if draft.spec.transport == "any":
         return
     one_channel = draft.topology.kind == "one_channel"
     if draft.spec.transport == "channel" and not one_channel:

@@ -3,6 +3,7 @@
 from nodes.cmd.machine import Cmd
 from nodes.cmd.notes import Alarm, Delivered, Sent
 from nodes.cmd.options import CmdOptions
+from nodes.cmd.orders import NUMBERING
 from nodes.cmd.pdus import MOMENT, PDUS
 from nodes.facet import ProtocolSpec
 
@@ -11,6 +12,7 @@ PROTOCOL = ProtocolSpec(
     transport="udp",
     options=CmdOptions,
     make=Cmd,
+    lives=NUMBERING.lives,
     properties=("CD-1", "CD-2", "CD-3"),
     notes=(Alarm, Delivered, Sent),
     pdus=PDUS,

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from nodes.cmd.notes import Alarm, Delivered, Sent
 from nodes.cmd.options import CmdOptions
-from nodes.cmd.orders import INCARNATION, order_for
+from nodes.cmd.orders import NUMBERING, order_for
 from nodes.cmd.reliable import Arrived, Copy, Reliable, Restarted, Result, Silent, Welcomed
+from nodes.lives import refused
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
 from nodes.wire import Pdu
 from nodes.wire.cmd import CmdData, CmdMatrix
@@ -94,6 +95,8 @@ class Cmd:
         full = tuple([peer for peer in others if not self._reliable.room(peer)])
         if full:
             return [Log(NoteKind.REFUSED, peers=full, values=Refused(event.number), text="too many copies under way")]
+        if not self.order.may_count:
+            return refused(self._me, event)
         size = self.order.tag_size()
         copies = self.order.send(others, event.data)
         if copies is None:
@@ -146,7 +149,7 @@ class Cmd:
             self.order.lost_up_to(result.peer, result.mark)
             return self._drained(now_ns)
         assert isinstance(result, Restarted)
-        self.order.lost_up_to(result.peer, (result.incarnation - 1) * INCARNATION)
+        self.order.lost_up_to(result.peer, NUMBERING.of(result.incarnation)[0] - 1)
         lost = Log(NoteKind.ALARM, peers=(result.peer,), values=Alarm(len(result.lost)), text="peer was restarted")
         return [lost, *self._drained(now_ns)]
 

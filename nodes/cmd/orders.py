@@ -1,7 +1,7 @@
 """What makes a message deliverable: s-records and vector time (paper 004 §3.3), or an N x N matrix instead.
 
 An order knows nothing of links, queues and time. `t` numbers the events of a process; after a restart they go on
-above INCARNATION * (incarnation - 1), so every record of an earlier life is below.
+above those of the last incarnation, so every record of an earlier life is below.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from nodes.cmd.options import CmdOptions
 from nodes.cmd.reliable import Copy, Frame
 from nodes.cmd.rules import Records, rules_for
+from nodes.lives import Numbering
 from nodes.wire.cmd import CmdData, CmdMatrix
 
-INCARNATION = 1 << 24  # events of one life
+NUMBERING = Numbering(count_bits=24)  # events of one life
 RECORDS_MAX = 7000  # what fits into one UDP datagram
 
 Build = Callable[[Frame], Copy]
@@ -27,6 +28,10 @@ class Order(typing.Protocol):
     @property
     def t(self) -> int:
         """The local time: number of this process's events."""
+
+    @property
+    def may_count(self) -> bool:
+        """Is there a number for one more event in this life?"""
 
     def send(self, to: tuple[int, ...], data: bytes) -> dict[int, Build] | None:
         """Count a message; the copy for each destination. None: its tag would not fit into a datagram."""
@@ -57,13 +62,18 @@ class SRecords:
         self._me, self._members = me, members
         self._rules = rules_for(options)
         self.v = dict.fromkeys(members, 0)
-        self.v[me] = (incarnation - 1) * INCARNATION
+        self._numbers = NUMBERING.of(incarnation)
+        self.v[me] = self._numbers[0] - 1
         self.r: Records = frozenset()
         self._lost = dict.fromkeys(members, 0)
 
     @property
     def t(self) -> int:
         return self.v[self._me]
+
+    @property
+    def may_count(self) -> bool:
+        return self.t + 1 in self._numbers
 
     def send(self, to: tuple[int, ...], data: bytes) -> dict[int, Build] | None:
         if len(self.r) + len(to) > RECORDS_MAX:
@@ -108,7 +118,8 @@ class SRecords:
     def deliver(self, copy: Copy) -> bool:
         assert isinstance(copy, CmdData)
         before, v_message = dict(self.v), dict(zip(self._members, copy.v, strict=True))
-        self.v[self._me] += 1
+        if self.may_count:  # else I shall send no more, and nobody asks for what I have counted
+            self.v[self._me] += 1
         for k, count in v_message.items():
             if k != self._me and count > self.v[k]:
                 self.v[k] = count
@@ -135,13 +146,18 @@ class Matrix:
 
     def __init__(self, me: int, members: tuple[int, ...], incarnation: int, options: CmdOptions) -> None:
         self._me, self._members = me, members
-        self._events = (incarnation - 1) * INCARNATION
+        self._numbers = NUMBERING.of(incarnation)
+        self._events = self._numbers[0] - 1
         self._sent = {(k, to): 0 for k in members for to in members}
         self._delivered = dict.fromkeys(members, 0)
 
     @property
     def t(self) -> int:
         return self._events
+
+    @property
+    def may_count(self) -> bool:
+        return self.t + 1 in self._numbers
 
     def send(self, to: tuple[int, ...], data: bytes) -> dict[int, Build] | None:
         self._events += 1
@@ -178,7 +194,7 @@ class Matrix:
         return all(self._delivered[k] >= counters[k, self._me] for k in self._members)
 
     def deliver(self, copy: Copy) -> bool:
-        self._events += 1
+        self._events += self.may_count
         self._delivered[copy.src] += 1
         counters = self._counters(copy)
         counters[copy.src, self._me] += 1

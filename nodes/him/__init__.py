@@ -8,6 +8,7 @@ from nodes.him.machine import Him
 from nodes.him.notes import Delivered, Result
 from nodes.him.options import HimOptions
 from nodes.him.pdus import PDUS
+from nodes.him.sender import NUMBERING
 from nodes.him.timing import decision_time_ns
 from nodes.machine import Setting
 
@@ -36,6 +37,7 @@ PROTOCOL = ProtocolSpec(
     transport="udp",
     options=HimOptions,
     make=make,
+    lives=NUMBERING.lives,
     properties=("HI-1", "HI-2", "HI-3", "HI-4", "HI-5", "HI-6", "HI-7"),
     notes=(Delivered, Result),
     pdus=PDUS,

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from nodes.him.core import Core
 from nodes.wire.him import HimAlive, HimJoin, HimPdu, HimView, HimViewRequest
 from nodes.wire.note import NoteKind
+from nodes.wire.table import greatest
 
 _REPEATS = 3  # VIEW goes out again before so many DATA of its proposer; who misses them all asks
 _PERIODS = 3  # of silence until the alarm
@@ -82,6 +83,9 @@ class Membership:
         """Tell everybody first, then live in it: what is undecided goes out in the new view."""
         core = self._core
         number = ((self._seen >> 16) + 1) << 16 | core.me
+        if number > greatest(HimView, "view"):
+            core.alarm("no number is left for another view", tuple(sorted(incarnations)))
+            return
         self._repeats = _REPEATS
         core.multicast(self._view_pdu(number, incarnations))
         self._install(number, incarnations, why)

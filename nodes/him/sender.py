@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from nodes.him.core import Core
 from nodes.him.notes import Result
 from nodes.him.tester import Held, Tester
+from nodes.lives import Numbering, refused
 from nodes.machine import Submit
 from nodes.wire.him import HAVE, SUCCESS, HimAnswer, HimData, HimEnd, HimQuery, HimReport, Reason
 from nodes.wire.note import NoteKind, Refused, Sent
 
-_NUMBER_BITS = 24  # of seq; the incarnation stands above
+NUMBERING = Numbering(count_bits=24)  # seq
 _LAST_ROUND = 250  # the field is a byte
 
 
@@ -48,7 +49,7 @@ class Sender:
         self._core = core
         self._disjoin = disjoin
         self._before_data = before_data
-        self._number = 0
+        self._numbers = iter(NUMBERING.of(core.setting.incarnation))
         self._open: dict[int, Sending] = {}  # by seq; kept as long as the tester keeps the message
         self._failures: dict[int, list[tuple[int, int, Reason]]] = {}  # k -> (time, seq, reason), one per round
         self.tester: Tester
@@ -64,8 +65,11 @@ class Sender:
         if core.me not in core.members:
             core.counters["refused_submissions"] += 1
             return core.log(NoteKind.REFUSED, core.me, values=Refused(event.number), text="not a member of the group")
-        self._number += 1
-        seq = core.setting.incarnation - 1 << _NUMBER_BITS | self._number
+        seq = next(self._numbers, None)
+        if seq is None:
+            core.counters["refused_submissions"] += 1
+            core.out += refused(core.me, event)
+            return None
         audience = frozenset(core.members) - {core.me}
         core.log(NoteKind.SENT, core.me, seq, peers=core.members, values=Sent(event.number))
         sending = Sending(seq, self.tester.hold(core.me, seq, event.data, 0), audience, core.options.maxfail)

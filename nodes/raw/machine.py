@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nodes.lives import Numbering, refused
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
 from nodes.wire.note import NoteKind, Sent
 from nodes.wire.raw import RawData
 
-_INCARNATION_SHIFT = 20
+NUMBERING = Numbering(count_bits=20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,16 +23,18 @@ class Raw:
 
     def __init__(self, setting: Setting, options: RawOptions) -> None:
         self._me = setting.me
-        self._seq = (setting.incarnation - 1) << _INCARNATION_SHIFT  # numbers are used once, also over restarts
+        self._numbers = iter(NUMBERING.of(setting.incarnation))
         self._refused = 0
         self.deadline: int | None = None
 
     def step(self, event: Input, now_ns: int) -> list[Output]:
         if isinstance(event, Submit):
-            self._seq += 1
+            seq = next(self._numbers, None)
+            if seq is None:
+                return refused(self._me, event)
             dest = tuple(sorted(event.to))
-            sent = Log(NoteKind.SENT, self._me, self._seq, peers=dest, values=Sent(event.number))
-            return [sent, Send(RawData(src=self._me, seq=self._seq, ndest=len(dest), dest=dest, payload=event.data))]
+            sent = Log(NoteKind.SENT, self._me, seq, peers=dest, values=Sent(event.number))
+            return [sent, Send(RawData(src=self._me, seq=seq, ndest=len(dest), dest=dest, payload=event.data))]
         if isinstance(event, Received):
             if not isinstance(event.pdu, RawData):
                 self._refused += 1

@@ -1,11 +1,14 @@
 """st: selectively totally ordered broadcast on one channel (paper 000)."""
 
 from nodes.facet import ProtocolSpec
+from nodes.st.limits import misfit
 from nodes.st.machine import St
 from nodes.st.notes import State
 from nodes.st.options import StOptions, Timing
 from nodes.st.pdus import PDUS
 from nodes.st.transfer import MAX_PAYLOAD
+from nodes.wire.st import StData, StRstAck
+from nodes.wire.table import greatest
 
 
 def longest_wait_ns(options: StOptions, nodes: int, slot_ns: int) -> int:
@@ -19,6 +22,10 @@ PROTOCOL = ProtocolSpec(
     transport="channel",
     options=StOptions,
     make=St,
+    most_nodes=greatest(StData, "n"),
+    misfit=lambda options, nodes: misfit(
+        StRstAck, nodes, (options.window or 3 * nodes) if options.recovery == "selective" else 0
+    ),
     properties=("ST-1", "ST-2", "ST-3", "ST-4", "ST-5"),
     notes=(State,),
     pdus=PDUS,

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Literal
 
+from nodes.st.limits import check
+
 DEFAULT_SLOT_NS = 300_000  # where the setting knows no channel: a full PDU at 10 Mbit/s
 
 
@@ -49,6 +51,9 @@ class StOptions:
     kick_ns: Annotated[int, "duration"] = 0  # first ACK PDU after a round; 0 is 2 PDU times
     answer_ns: Annotated[int, "duration"] = 0  # at most one answer of a type in this time; 0 is T_r
     printed: Printed = field(default_factory=Printed)
+
+    def __post_init__(self) -> None:
+        check(self.cluster, self.window, self.buffer_share)
 
     def switches(self) -> Printed:
         """Which rules are the printed ones."""

@@ -2,7 +2,7 @@
 
 from nodes.facet import ProtocolSpec
 from nodes.him.notes import Delivered, Result
-from nodes.tcp.machine import Tcp
+from nodes.tcp.machine import NUMBERING, Tcp
 from nodes.tcp.options import TcpOptions
 
 PROTOCOL = ProtocolSpec(
@@ -10,6 +10,7 @@ PROTOCOL = ProtocolSpec(
     transport="tcp",
     options=TcpOptions,
     make=Tcp,
+    lives=NUMBERING.lives,
     properties=("HI-1", "HI-3", "HI-4"),
     notes=(Delivered, Result),
     max_payload=1184,

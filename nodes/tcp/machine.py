@@ -10,12 +10,13 @@ import hashlib
 from collections.abc import Mapping
 
 from nodes.him.notes import Delivered, Result, digest
+from nodes.lives import Numbering, refused
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
 from nodes.tcp.options import TcpOptions
 from nodes.wire.note import NoteKind, Sent
 from nodes.wire.raw import RawData
 
-_INCARNATION_SHIFT = 20
+NUMBERING = Numbering(count_bits=20)
 
 
 class Tcp:
@@ -26,7 +27,7 @@ class Tcp:
         self._others = tuple(member for member in setting.members if member != setting.me)
         self._members = setting.members
         self._give_up_ns = options.give_up_ns
-        self._seq = (setting.incarnation - 1) << _INCARNATION_SHIFT
+        self._numbers = iter(NUMBERING.of(setting.incarnation))
         self._waiting: dict[int, tuple[int, set[int]]] = {}  # seq -> until when, for whom
         self._refused = 0
 
@@ -46,8 +47,9 @@ class Tcp:
         return [self._told(seq, tuple(sorted(self._waiting.pop(seq)[1]))) for seq in late]
 
     def _submit(self, event: Submit, now_ns: int) -> list[Output]:
-        self._seq += 1
-        seq, me = self._seq, self._me
+        seq, me = next(self._numbers, None), self._me
+        if seq is None:
+            return refused(me, event)
         sent = Log(NoteKind.SENT, me, seq, peers=self._members, values=Sent(event.number))
         own = Log(NoteKind.DELIVERED, me, seq, values=_held(event.data))
         if not self._others:

@@ -1,12 +1,16 @@
 """to: totally ordered broadcast on one channel in a cluster whose entities stop and come back (paper 001)."""
 
 from nodes.facet import ProtocolSpec
+from nodes.st.limits import misfit
 from nodes.st.notes import State
 from nodes.st.options import Timing
 from nodes.st.transfer import MAX_PAYLOAD
 from nodes.to.machine import To
 from nodes.to.options import ToOptions, ViewTiming
 from nodes.to.pdus import PDUS
+from nodes.to.views import LIVES
+from nodes.wire.table import greatest
+from nodes.wire.to import ToData, ToRstAck
 
 
 def longest_wait_ns(options: ToOptions, nodes: int, slot_ns: int) -> int:
@@ -19,6 +23,11 @@ PROTOCOL = ProtocolSpec(
     transport="channel",
     options=ToOptions,
     make=To,
+    most_nodes=greatest(ToData, "n"),
+    misfit=lambda options, nodes: misfit(
+        ToRstAck, nodes, (options.window or 3 * nodes) if options.resend == "selective" else 0
+    ),
+    lives=LIVES,
     properties=("TD-1", "TD-2", "TD-3", "TD-4", "TD-5", "TD-6"),
     notes=(State,),
     pdus=PDUS,

@@ -24,7 +24,7 @@ from nodes.to.parts import Parts
 from nodes.to.standing import Standing
 from nodes.to.stop import Stops
 from nodes.to.timers import Timers
-from nodes.to.views import ViewMode, active, first_incarnation
+from nodes.to.views import ViewMode, active, first_incarnation, is_last_of_its_start
 from nodes.to.waiting import Waiting
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind
@@ -41,6 +41,8 @@ from nodes.wire.to import (
     ToStopAck,
     ToStopPack,
 )
+
+NO_INCARNATION = "no incarnation is left in this life of the process"
 
 
 class To:
@@ -163,6 +165,8 @@ class To:
     def _submit(self, request: Submit) -> None:
         if set(request.to) != set(self.core.setting.members):
             self.core.refuse_request(request, "TO is for everybody")
+        elif not self.standing.is_inside() and is_last_of_its_start(self.standing.incarnation):
+            self.core.refuse_request(request, NO_INCARNATION)
         else:
             self.transfer.submit(request)
 
@@ -228,7 +232,10 @@ class To:
         self._failed_joins = self._failed_joins + 1 if joining else 0  # do not ask at every moment
         core.note(Log(NoteKind.LEFT, text=why))
         self._fall_silent()
-        self._back_at = core.now_ns + (core.next_repetition() - core.now_ns << min(self._failed_joins, 6))
+        if is_last_of_its_start(self.standing.incarnation):
+            core.note(Log(NoteKind.ALARM, core.me, text=NO_INCARNATION))
+        else:
+            self._back_at = core.now_ns + (core.next_repetition() - core.now_ns << min(self._failed_joins, 6))
 
     def _fall_silent(self) -> None:
         self.standing.forget(ViewMode.LEFT)

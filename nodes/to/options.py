@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Literal
 
+from nodes.st.limits import check
 from nodes.st.options import DEFAULT_SLOT_NS, StOptions, Timing
 
 
@@ -38,6 +39,11 @@ class ToOptions:
     heartbeat_ns: Annotated[int, "duration"] = 0  # T_hb: an idle entity says something; 0 is 4n PDU times
     stop_ns: Annotated[int, "duration"] = 0  # T_stop; 0 is the larger of 4 T_hb + 3 T_r and silence * T_hb
     printed: ToPrinted = field(default_factory=ToPrinted)
+
+    def __post_init__(self) -> None:
+        check(self.cluster, self.window, self.buffer_share)
+        if self.quorum < 0 or self.silence < 1:
+            raise ValueError("quorum is not negative, and silence at least 1")
 
     def switches(self) -> ToPrinted:
         """Which rules are the printed ones."""

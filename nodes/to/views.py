@@ -27,9 +27,17 @@ class ViewMode(Enum):
     LEFT = "left"  # about to come back as the next incarnation
 
 
+LIVES = (1 << 32 - 1 - REJOIN_BITS) - 1  # starts of a process, of which a view's number can tell
+
+
 def first_incarnation(start: int) -> int:
     """The incarnation with which the start-th process of a node begins."""
     return start << REJOIN_BITS
+
+
+def is_last_of_its_start(incarnation: int) -> bool:
+    """The next one would be the next process's."""
+    return (incarnation + 1) % (1 << REJOIN_BITS) == 0
 
 
 def merge(mine: Sequence[int], theirs: Sequence[int]) -> View:

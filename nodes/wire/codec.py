@@ -1,13 +1,13 @@
 """Bytes <-> PDU, compiled once per row of the table.
 
-`encode` trusts its caller: a wrong value is a bug and raises whatever it raises. `decode_untrusted` trusts
-nobody and raises WireError, never anything else.
+`encode` trusts its caller, but for the ranges of numbers: any other wrong value is a bug and raises whatever it
+raises. `decode_untrusted` trusts nobody and raises WireError, never anything else.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 from zlib import crc32
@@ -16,6 +16,7 @@ from nodes.wire.table import (
     CHECK,
     HEADER,
     MAGIC,
+    U16,
     VERSION,
     Bytes,
     Field,
@@ -24,11 +25,13 @@ from nodes.wire.table import (
     Payload,
     Pdu,
     PduType,
+    RangeError,
     Records,
     SInt,
     UInt,
     Vector,
     WireError,
+    numbers,
     pdu_type,
 )
 
@@ -44,12 +47,38 @@ def check_of(data: bytes) -> int:
 
 
 def encode(pdu: Pdu) -> bytes:
-    """The bytes of a PDU, header and check included."""
+    """The bytes of a PDU, header and check included. RangeError names the number that a field cannot hold."""
     row = pdu.TYPE
-    body = b"".join([part(pdu) for part in _encoders(row)])
-    length = HEADER.size + len(body)
-    unchecked = HEADER.pack(MAGIC, VERSION << 4 | row.proto, row.number, pdu.src, length, 0) + body
+    try:
+        body = b"".join([part(pdu) for part in _encoders(row)])
+        length = HEADER.size + len(body)
+        unchecked = HEADER.pack(MAGIC, VERSION << 4 | row.proto, row.number, pdu.src, length, 0) + body
+    except struct.error as error:
+        raise RangeError(_beyond(pdu) or f"{row.name}: {error}") from error
     return unchecked[: CHECK.start] + check_of(unchecked).to_bytes(4, "big") + body
+
+
+def _beyond(pdu: Pdu) -> str:
+    """The first field with a number that is none of its kind, and what the field can hold."""
+    for name, kind, found in _numbers_of(pdu):
+        can_be = numbers(kind)
+        if found not in can_be:
+            return f"{pdu.TYPE.name}.{name} is {found}, beyond {can_be[0]} to {can_be[-1]}"
+    return ""
+
+
+def _numbers_of(pdu: Pdu) -> Iterator[tuple[str, UInt | SInt | Flags, int]]:
+    yield "src", U16, pdu.src
+    for field in pdu.TYPE.fields:
+        kind, value = field.kind, getattr(pdu, field.name)
+        if isinstance(kind, UInt | SInt | Flags):
+            yield field.name, kind, value
+        elif isinstance(kind, Vector):
+            yield from ((field.name, kind.element, one) for one in value)
+        elif isinstance(kind, Records):
+            for record in value:
+                for (column, element), one in zip(kind.columns, record, strict=True):
+                    yield f"{field.name}.{column}", element, one
 
 
 def decode_untrusted(data: bytes, *, padded: bool = True) -> Pdu:

@@ -45,6 +45,10 @@ class WireError(ValueError):
     """Bytes from the network that are not a PDU of ours: the only thing a decoder may raise."""
 
 
+class RangeError(ValueError):
+    """A PDU with a number that its field cannot hold: it has no bytes."""
+
+
 # Counts: how many elements a variable field has, from fields before it.
 
 
@@ -225,6 +229,19 @@ def pdu(proto: Proto, number: int, title: str, *, section: str) -> Callable[[P],
         return typing.cast(P, made)
 
     return enter
+
+
+def numbers(kind: UInt | SInt | Flags) -> range:
+    """What an integer of this kind can be."""
+    bits = 8 * kind.width
+    return range(-(1 << bits - 1), 1 << bits - 1) if isinstance(kind, SInt) else range(1 << bits)
+
+
+def greatest(cls: type[Pdu], name: str) -> int:
+    """The greatest number that a field can hold."""
+    (kind,) = [field.kind for field in cls.TYPE.fields if field.name == name]
+    assert isinstance(kind, UInt | SInt | Flags)
+    return numbers(kind)[-1]
 
 
 def pdu_type(proto: int, number: int) -> PduType | None:
