@@ -6,11 +6,22 @@ from nodes.delta.options import DeltaOptions
 from nodes.delta.pdus import MOMENT, PDUS
 from nodes.facet import ProtocolSpec
 
+MOST_TAGGED = 256  # nodes of which a set without a bound can have all others: its length is a byte
+
+
+def misfit(options: DeltaOptions, nodes: int) -> str:
+    """Sets of all others must be told."""
+    if options.scheme == "bounded" or nodes <= MOST_TAGGED:
+        return ""
+    return f"{options.scheme} has at most {MOST_TAGGED} nodes: the length of a set is a byte"
+
+
 PROTOCOL = ProtocolSpec(
     name="delta",
     transport="udp",
     options=DeltaOptions,
     make=Delta,
+    misfit=misfit,
     properties=("DC-1", "DC-2", "DC-3", "DC-4"),
     notes=(Delivered, Dropped, Sent),
     pdus=PDUS,

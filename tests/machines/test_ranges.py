@@ -248,6 +248,15 @@ def test_the_longest_pdu_of_a_round_must_fit_a_frame(name: str) -> None:
     loads(_ONE_CHANNEL.format("st", 60, 'recovery = "range"'))  # without bitmaps
 
 
+@pytest.mark.parametrize("scheme", ["unbounded", "hold"])
+def test_the_length_of_a_set_of_delta_is_a_byte(scheme: str) -> None:
+    text = 'name = "r"\nprotocol = "delta"\n[topology]\nkind = "lan"\nnodes = {}\n[delta]\nscheme = "{}"\n'
+    loads(text.format(256, scheme))
+    loads(text.format(257, "bounded"))
+    with pytest.raises(ScenarioError, match="at most 256 nodes"):
+        loads(text.format(257, scheme))
+
+
 @pytest.mark.parametrize("name", ["st", "to"])
 @pytest.mark.parametrize(
     ("nodes", "option", "why"),
