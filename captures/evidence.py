@@ -7,9 +7,10 @@ over TCP. All are in the order of true time.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import repeat
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -63,6 +64,7 @@ class Event(NamedTuple):
 class Notes(Table[Event]):
     """What was noted, once each; those of one node in its own order."""
 
+    ROW = Event
     time_ns = Column()
     node = Column()
     kind = Column()
@@ -78,7 +80,7 @@ class Notes(Table[Event]):
     word = Column()
     words: tuple[str, ...] = ()
     within = Column()
-    lists: Whole = Whole(None)
+    table: Whole = Whole(None)
 
     def peers_of(self, rows: Ints) -> ListColumn:
         """The peers that some rows name."""
@@ -90,7 +92,7 @@ class Notes(Table[Event]):
 
     def _lists_of(self, name: str, rows: Ints) -> ListColumn:
         if self._rows is None:
-            return lists(self.lists.take(f"note_{name}", self.within[rows]))
+            return lists(self.table.take(f"note_{name}", self.within[rows]))
         return ListColumn.of([getattr(row, name) for row in self.rows(rows)])
 
     def of_kind(self, *wanted: NoteKind) -> Ints:
@@ -114,36 +116,17 @@ class Notes(Table[Event]):
             return np.frombuffer(bytes(self._given(name)), np.uint8).astype(np.int64)
         return super().made(name)
 
-    def _made_rows(self, at: Ints) -> list[Event]:
-        kinds, words, files = _kinds(), self.words, self.files
-
-        def plain(column: Ints) -> list[int]:
-            found: list[int] = column[at].tolist()
-            return found
-
-        return list(
-            map(
-                Event,
-                plain(self.time_ns),
-                plain(self.node),
-                [kinds[kind] for kind in plain(self.kind)],
-                plain(self.about),
-                plain(self.seq),
-                self.peers_of(at).tuples(),
-                self.values_of(at).tuples(),
-                [words[word] for word in plain(self.word)],
-                plain(self.incarnation),
-                plain(self.number),
-                plain(self.local_ns),
-                [files[file] for file in plain(self.file)],
-                plain(self.frame),
-            )
-        )
-
-
-@cache
-def _kinds() -> dict[int, NoteKind]:
-    return {int(kind): kind for kind in NoteKind}
+    def shown(self, name: str, at: Ints) -> Iterable[Any]:
+        match name:
+            case "kind":
+                return map(NoteKind, self.kind[at].tolist())
+            case "peers" | "values":
+                return self._lists_of(name, at).tuples()
+            case "text":
+                return [self.words[word] for word in self.word[at].tolist()]
+            case "capture":
+                return [self.files[file] for file in self.file[at].tolist()]
+        return super().shown(name, at)
 
 
 class Frame(NamedTuple):
@@ -185,6 +168,7 @@ def node_of(place: str) -> int:
 class Frames(Table[Frame]):
     """Every frame that carries a PDU, at every place where it was seen."""
 
+    ROW = Frame
     time_ns = Column()
     place = Column()  # index of `places`
     node = Column()  # of the host at which it was seen; 0 elsewhere
@@ -294,32 +278,19 @@ class Frames(Table[Frame]):
         where = zip(self.place[rows].tolist(), self.pdu_at[rows].tolist(), self.length[rows].tolist(), strict=True)
         return [files[place][at : at + length].tobytes() for place, at, length in where]
 
-    def _made_rows(self, at: Ints) -> list[Frame]:
-        kinds, places, paths = titles(), self.places, self.paths
-
-        def plain(column: Ints) -> list[int]:
-            found: list[int] = column[at].tolist()
-            return found
-
-        where = plain(self.place)
-        return list(
-            map(
-                Frame,
-                plain(self.time_ns),
-                [places[place] for place in where],
-                [DIRECTIONS[direction] for direction in plain(self.direction)],
-                plain(self.src),
-                [kinds[kind] for kind in plain(self.type)],
-                plain(self.length),
-                [paths[place].name for place in where],
-                plain(self.frame),
-                plain(self.about),
-                plain(self.seq),
-                plain(self.entries),
-                plain(self.payload),
-                map(bool, plain(self.multicast)),
-            )
-        )
+    def shown(self, name: str, at: Ints) -> Iterable[Any]:
+        match name:
+            case "at":
+                return [self.places[place] for place in self.place[at].tolist()]
+            case "direction":
+                return [DIRECTIONS[direction] for direction in self.direction[at].tolist()]
+            case "title":
+                return [titles()[kind] for kind in self.type[at].tolist()]
+            case "capture":
+                return [self.paths[place].name for place in self.place[at].tolist()]
+            case "fields":
+                return repeat(MappingProxyType({}), len(at))
+        return super().shown(name, at)
 
 
 _FROM_ROWS: dict[str, Callable[[Frame, Mapping[str, int]], int]] = {
@@ -362,12 +333,10 @@ class Segment(NamedTuple):
 class Segments(Table[Segment]):
     """What left nodes as TCP."""
 
+    ROW = Segment
     time_ns = Column()
     node = Column()
     length = Column()
-
-    def _made_rows(self, at: Ints) -> list[Segment]:
-        return list(map(Segment, *(column[at].tolist() for column in (self.time_ns, self.node, self.length))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,56 +119,44 @@ class _Captures:
 
     def _sort(self, file: int, batch: Any) -> list[Any]:
         """Put each frame of a batch where it belongs; the NOTEs are returned."""
-        number = {name: ints(batch[name]) for name in ("frame", "time_ns", "original", "next_header", "src")}
         kind, direction = _index(batch["type"]), _index(batch["direction"])
         within = np.zeros(len(kind), np.int64)
         notes = []
-        for key, rows in groups((kind + 1).astype(np.uint16), len(all_pdu_types()) + 1):
-            if not key:
-                continue
-            common = ["frame", "time_ns", "src"] if key - 1 == _NOTE else []
-            part = batch.select([*common, *_columns()[key - 1]])
-            part = part if len(rows) == len(kind) else part.take(pa.array(rows))
-            if common:
-                notes.append(part)
-            else:
-                within[rows] = self._counts[key - 1] + np.arange(len(rows))
-                self._counts[key - 1] += len(rows)
-                self._fields[key - 1].append(part)
+        for place, rows in groups((kind + 1).astype(np.uint16), len(all_pdu_types()) + 1):
+            carried = place - 1
+            if carried == _NOTE:
+                notes.append(_taken(batch, ["frame", "time_ns", "src", *_columns()[_NOTE]], rows))
+            elif carried >= 0:
+                self._fields[carried].append(_taken(batch, _columns()[carried], rows))
+                within[rows] = self._counts[carried] + np.arange(len(rows))
+                self._counts[carried] += len(rows)
         rows = np.flatnonzero((kind >= 0) & (kind != _NOTE))
         if len(rows):
-            found = {
-                **{name: number[name][rows] for name in ("frame", "time_ns", "src")},
-                "place": np.full(len(rows), file),
-                "direction": direction[rows],
-                "type": kind[rows],
-                "within": within[rows],
-                "length": ints(batch["pdu_length"])[rows],
-                "pdu_at": ints(batch["pdu_at"])[rows],
-                "to": self._addresses.codes(batch["ip_dst"].take(pa.array(rows))),
-            }
+            found = {name: ints(batch[name])[rows] for name in ("frame", "time_ns", "src", "pdu_at")}
+            found |= {"length": ints(batch["pdu_length"])[rows], "place": np.full(len(rows), file)}
+            found |= {"direction": direction[rows], "type": kind[rows], "within": within[rows]}
+            found["to"] = self._addresses.codes(batch["ip_dst"].take(pa.array(rows)))
             for name, column in found.items():
                 self._common[name].append(column)
-        rows = np.flatnonzero((number["next_header"] == _TCP) & (direction == OUT))
+        rows = np.flatnonzero((ints(batch["next_header"]) == _TCP) & (direction == OUT))
         if len(rows):
-            node = np.full(len(rows), node_of(self.files[file].stem))
-            self._tcp.append({"time_ns": number["time_ns"][rows], "node": node, "length": number["original"][rows]})
+            found = {"time_ns": ints(batch["time_ns"])[rows], "length": ints(batch["original"])[rows]}
+            self._tcp.append(found | {"node": np.full(len(rows), node_of(self.files[file].stem))})
         if batch["error"].null_count < len(batch):
-            self._damage(file, batch, number)
+            self._damage(self.files[file], batch)
         return notes
 
-    def _damage(self, file: int, batch: Any, number: Mapping[str, Ints]) -> None:
+    def _damage(self, path: Path, batch: Any) -> None:
         """Frames that claim to carry a PDU of a protocol and are wrong in some respect."""
-        path = self.files[file]
         data = np.memmap(path, np.uint8, "r")
         for row in np.flatnonzero(_index(batch["error"]) >= 0).tolist():
-            at, begin, captured = (batch[name][row].as_py() for name in ("pdu_at", "offset", "captured"))
+            wanted = ("time_ns", "frame", "pdu_at", "offset", "captured")
+            time_ns, frame, at, begin, captured = (batch[name][row].as_py() for name in wanted)
             header = data[at : min(at + HEADER.size, begin + RECORD_HEADER + captured)].tobytes()
             if len(header) == HEADER.size:
                 magic, version_proto, *_ = HEADER.unpack(header)
                 if magic == MAGIC and version_proto & 15 == Proto.NOTE:
                     continue
-            time_ns, frame = int(number["time_ns"][row]), int(number["frame"][row])
             self.damaged.append(Damaged(time_ns, path.stem, path.name, frame))
 
     def _note(self, file: int, parts: list[Any]) -> None:
@@ -223,7 +211,7 @@ class _Captures:
         return Notes.of(
             len(rows),
             **{name: concatenated(parts)[rows] for name, parts in self._noted.items()},
-            lists=Whole(pa.concat_tables(self._lists)),
+            table=Whole(pa.concat_tables(self._lists)),
             files=tuple(path.name for path in self.files),
             words=self._texts.words,
         )
@@ -271,6 +259,12 @@ class _Words:
     def words(self) -> tuple[Any, ...]:
         """All values, by index."""
         return tuple(self._codes)
+
+
+def _taken(batch: Any, names: Sequence[str], rows: Ints) -> Any:
+    """Some columns of some rows of a batch."""
+    part = batch.select(names)
+    return part if len(rows) == len(batch) else part.take(pa.array(rows))
 
 
 def _index(array: Array) -> Ints:

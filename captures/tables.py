@@ -37,6 +37,8 @@ class Table(Sequence[Row]):
     down has rows, and a column is made for a judge.
     """
 
+    ROW: type[Row]
+
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self._rows: Sequence[Row] | None = tuple(rows)
         self._size = len(self._rows)
@@ -63,10 +65,12 @@ class Table(Sequence[Row]):
         """Some of the rows as objects."""
         if self._rows is not None:
             return [self._rows[place] for place in at.tolist()]
-        return self._made_rows(at)
+        return list(map(self.ROW, *(self.shown(name, at) for name in self.ROW._fields)))
 
-    def _made_rows(self, at: Ints) -> list[Row]:
-        raise NotImplementedError
+    def shown(self, name: str, at: Ints) -> Iterable[Any]:
+        """What stands under that name in some rows, made of columns."""
+        found: list[Any] = getattr(self, name)[at].tolist()
+        return found
 
     def __len__(self) -> int:
         return self._size

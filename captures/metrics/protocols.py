@@ -8,7 +8,7 @@ import numpy as np
 
 from captures.evidence import Event, Evidence, facets, titles
 from captures.metrics.latency import since_sending_ms
-from captures.metrics.registry import count, mean, messages, metric, of_kind, once, quantiles, ratio
+from captures.metrics.registry import count, mean, messages, metric, once, quantiles, ratio
 from captures.tables import Ints
 from nodes.cmd import notes as cmd_notes
 from nodes.cmd.options import CmdOptions
@@ -25,7 +25,7 @@ def _tagged(evidence: Evidence) -> Ints:
     """All copies; nothing if some are not seen because they did not fit into one frame: they have the longest tags."""
     frames = evidence.frames
     rows = frames.of_type(*(title for title, facet in facets().items() if facet.tag_bytes), among=frames.sent)
-    sent = (event for event in of_kind(evidence, NoteKind.SENT) if set(event.peers) - {event.node})
+    sent = (event for event in evidence.notes.events(NoteKind.SENT) if set(event.peers) - {event.node})
     seen = set(messages(frames, rows))
     return rows if all((event.about, event.seq) in seen for event in sent) else rows[:0]
 
@@ -85,14 +85,14 @@ def _delta_deliveries(evidence: Evidence) -> list[Event]:
         return []
     return [
         event
-        for event in of_kind(evidence, NoteKind.DELIVERED)
+        for event in evidence.notes.events(NoteKind.DELIVERED)
         if event.about != event.node and said(delta_notes.Delivered, event.values)
     ]
 
 
 def _log(evidence: Evidence) -> Iterator[delta.Sending | delta.Delivery]:
     sent: set[tuple[int, int]] = set()
-    for event in of_kind(evidence, NoteKind.SENT, NoteKind.DELIVERED):
+    for event in evidence.notes.events(NoteKind.SENT, NoteKind.DELIVERED):
         if event.kind is NoteKind.SENT:
             sending = said(delta_notes.Sent, event.values)
             if sending is not None:
@@ -140,7 +140,7 @@ def _counted(evidence: Evidence) -> float | None:
 
 @metric("late_share", "messages that came after their deadline")
 def _late(evidence: Evidence) -> float | None:
-    late = sum(1 for event in of_kind(evidence, NoteKind.REFUSED) if event.text == "late" and event.seq)
+    late = sum(1 for event in evidence.notes.events(NoteKind.REFUSED) if event.text == "late" and event.seq)
     return ratio(late, late + len(_delta_deliveries(evidence)))
 
 
@@ -150,7 +150,7 @@ def _late(evidence: Evidence) -> float | None:
 def _queue_waits_ms(evidence: Evidence) -> list[float]:
     if not isinstance(evidence.options, CmdOptions):
         return []
-    told = (said(cmd_notes.Delivered, event.values) for event in of_kind(evidence, NoteKind.DELIVERED))
+    told = (said(cmd_notes.Delivered, event.values) for event in evidence.notes.events(NoteKind.DELIVERED))
     return [one.waited_ns / _MS for one in told if one]
 
 
@@ -162,7 +162,7 @@ quantiles("queue_wait", "from arrival to delivery of causally ordered messages",
 
 @metric("success_share", "messages of which the sender was told SUCCESS")
 def _success(evidence: Evidence) -> float | None:
-    told = list(of_kind(evidence, NoteKind.RESULT))
+    told = list(evidence.notes.events(NoteKind.RESULT))
     return ratio(sum(event.text == "SUCCESS" for event in told), len(told))
 
 
@@ -170,7 +170,7 @@ def _success(evidence: Evidence) -> float | None:
 def _false_success(evidence: Evidence) -> float | None:
     missing: dict[tuple[int, int], set[int]] = {}
     false = 0
-    for event in of_kind(evidence, NoteKind.SENT, NoteKind.DELIVERED, NoteKind.RESULT):
+    for event in evidence.notes.events(NoteKind.SENT, NoteKind.DELIVERED, NoteKind.RESULT):
         key = (event.about, event.seq)
         if event.kind is NoteKind.SENT:
             missing[key] = set(event.peers)
@@ -183,7 +183,7 @@ def _false_success(evidence: Evidence) -> float | None:
 
 @metric("rounds_per_message", "multicasts of a message until the sender was told")
 def _rounds(evidence: Evidence) -> float | None:
-    told = (evidence.said(him_notes.Result, event) for event in of_kind(evidence, NoteKind.RESULT))
+    told = (evidence.said(him_notes.Result, event) for event in evidence.notes.events(NoteKind.RESULT))
     return mean([one.round + 1 for one in told if one])
 
 
@@ -194,7 +194,7 @@ def _completions_ms(evidence: Evidence) -> list[float]:
     """
     if len(evidence.segments):
         return since_sending_ms(NoteKind.RESULT, evidence)
-    sent_at = {(event.about, event.seq): event.time_ns for event in of_kind(evidence, NoteKind.SENT)}
+    sent_at = {(event.about, event.seq): event.time_ns for event in evidence.notes.events(NoteKind.SENT)}
     frames = evidence.frames
     answers = frames.of_type("him.ANSWER", among=frames.came)
     last = dict(zip(messages(frames, answers), frames.time_ns[answers].tolist(), strict=True))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from captures.evidence import Evidence
 from captures.metrics.latency import submitted_ns
-from captures.metrics.registry import count, messages, metric, of_kind, ratio
+from captures.metrics.registry import count, messages, metric, ratio
 from nodes.wire.note import NoteKind
 
 BURST_NS = 5_000_000  # what is submitted within this time belongs to one burst
@@ -21,7 +21,7 @@ def _sorted(evidence: Evidence) -> float | None:
     recovering = dict.fromkeys(evidence.nodes, False)
     found = 0
     rounds = False
-    for event in of_kind(evidence, NoteKind.ACCEPTED, NoteKind.DELIVERED, NoteKind.STATE):
+    for event in evidence.notes.events(NoteKind.ACCEPTED, NoteKind.DELIVERED, NoteKind.STATE):
         if event.kind is NoteKind.ACCEPTED:
             held[event.node] += 1
         elif event.kind is NoteKind.DELIVERED:
@@ -39,7 +39,7 @@ def _sorted(evidence: Evidence) -> float | None:
 
 @metric("go_back_per_data", "what a go-back would repeat: per burst, messages from the first lost one on, per message")
 def _go_back(evidence: Evidence) -> float | None:
-    to = {(event.about, event.seq): set(event.peers) for event in of_kind(evidence, NoteKind.SENT)}
+    to = {(event.about, event.seq): set(event.peers) for event in evidence.notes.events(NoteKind.SENT)}
     first, again = _times_on_channel(evidence)
     came: dict[Message, set[int]] = defaultdict(set)
     frames = evidence.frames
@@ -71,7 +71,7 @@ def _bursts(evidence: Evidence, first: dict[Message, int]) -> Iterator[list[Mess
     submitted = submitted_ns(evidence)
     began = sorted(
         (submitted.get((event.about, event.seq), event.time_ns), event.about, event.seq)
-        for event in of_kind(evidence, NoteKind.SENT)
+        for event in evidence.notes.events(NoteKind.SENT)
         if (event.about, event.seq) in first
     )
     burst: list[Message] = []
@@ -94,7 +94,7 @@ def _decided(evidence: Evidence) -> Iterator[tuple[int, bool, bool]]:
     frames = evidence.frames
     multicasts = Counter(messages(frames, frames.of_type("him.DATA", among=frames.sent)))
     lacking: dict[Message, set[int]] = {}
-    for event in of_kind(evidence, NoteKind.SENT, NoteKind.DELIVERED, NoteKind.RESULT):
+    for event in evidence.notes.events(NoteKind.SENT, NoteKind.DELIVERED, NoteKind.RESULT):
         key = (event.about, event.seq)
         if event.kind is NoteKind.SENT:
             lacking[key] = set(event.peers)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import difflib
 import math
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from captures.evidence import Event, Evidence, Frames, Notes
+from captures.evidence import Evidence, Frames, Notes
 from captures.tables import Ints
 from nodes.wire.note import NoteKind
 
@@ -66,11 +66,6 @@ def once(find: Callable[[Evidence], T]) -> Callable[[Evidence], T]:
         return last[0][1]
 
     return found
-
-
-def of_kind(evidence: Evidence, *kinds: NoteKind) -> Iterator[Event]:
-    """The NOTEs of one kind, or of several."""
-    return iter(evidence.notes.events(*kinds))
 
 
 def count(evidence: Evidence, kind: NoteKind) -> int:

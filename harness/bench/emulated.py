@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from captures.evidence import Event, Evidence
-from captures.metrics.registry import measure, of_kind
+from captures.metrics.registry import measure
 from harness import rundir
 from harness.engines.outcome import EngineOptions
 from harness.judges import Outcome
@@ -38,7 +38,7 @@ class Emulated:
 
     def events(self, kind: NoteKind) -> list[Event]:
         """The NOTEs of one kind."""
-        return list(of_kind(self.evidence, kind))
+        return list(self.evidence.notes.events(kind))
 
     @property
     def violated(self) -> tuple[str, ...]:
