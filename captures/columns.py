@@ -19,8 +19,8 @@ comes from `audit`. Payload bytes are copied only when a payload column is named
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from captures.fields import FieldColumn, Place, field_columns, lay_out
+from captures.fields import FieldColumn, Place, column_of, field_columns, lay_out
 from captures.gather import Bools, Offsets, Reader, groups
 from captures.headers import CHECK_FAILED, ERRORS, NO_TYPE, OK, verify
 from captures.pcap import FILE_HEADER, Audit, Block, blocks
@@ -124,7 +124,22 @@ def read_frames(
         for low in range(0, len(block.records), batch_frames):
             batch = _Batch.of(block, slice(low, low + batch_frames), str(path), kinds, first_frame - 1)
             if batch.rows.count:
-                yield pa.RecordBatch.from_arrays([batch.column(name) for name in wanted.names], schema=wanted)
+                yield batch.together(wanted)
+
+
+def read_by_type(
+    path: str | Path, columns: Sequence[str], audit: Audit
+) -> Iterator[tuple[pa.RecordBatch, dict[int, pa.RecordBatch]]]:
+    """The frames of a capture in order: some columns of all of them, and the fields of the PDUs by their type.
+
+    Beside each batch stands a table for each type in it, by its place in the wire table: one row for each such PDU, in
+    their order, and one column for each field, by its own name; of a payload only its length, `<name>_length`.
+    """
+    wanted = schema_of(columns)
+    for block in blocks(path, audit):
+        for low in range(0, len(block.records), BATCH_FRAMES):
+            batch = _Batch.of(block, slice(low, low + BATCH_FRAMES), str(path), None, 0)
+            yield batch.together(wanted), dict(batch.by_type())
 
 
 def audit_table(audits: Sequence[Audit]) -> pa.Table:
@@ -199,6 +214,7 @@ class _Batch:
     src: Offsets
     pdu_length: Offsets
     places: dict[str, list[Place]]  # by column
+    layouts: dict[int, Mapping[str, Place]]  # by kind and field
 
     @classmethod
     def of(cls, block: Block, part: slice, file: str, kinds: Offsets | None, frames_before: int) -> _Batch:
@@ -223,6 +239,7 @@ class _Batch:
             np.zeros(count, dtype=np.uint16),
             np.zeros(count, dtype=np.int64),
             np.zeros(count, dtype=np.int64),
+            {},
             {},
         )
         found._take_apart(np.flatnonzero(claims))
@@ -254,6 +271,7 @@ class _Batch:
             layout = lay_out(self.read, row, rows[chosen], start, start + length[chosen])
             if layout.error is not None:
                 error[chosen] = layout.error
+            self.layouts[number] = layout.places
             for column, field in _columns_of(row):
                 self.places.setdefault(column, []).append(layout.places[field])
         kind[error != OK] = _NO_PDU
@@ -261,6 +279,25 @@ class _Batch:
         self.kind[rows] = kind
         self.src[rows] = headers.src
         self.pdu_length[rows] = length
+
+    def together(self, wanted: pa.Schema) -> pa.RecordBatch:
+        """Columns of the schema, for all frames."""
+        return pa.RecordBatch.from_arrays([self.column(name) for name in wanted.names], schema=wanted)
+
+    def by_type(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The fields of all right PDUs of each type."""
+        for kind, places in self.layouts.items():
+            count = int(np.count_nonzero(self.kind == kind))
+            rows, every = Rows(count), np.arange(count)
+            found = {}
+            for field in _table()[kind - _FIRST].fields if count else ():
+                column, place = column_of(_table()[kind - _FIRST], field.name), replace(places[field.name], rows=every)
+                if column.is_payload:
+                    found[f"{field.name}_length"] = payload_lengths(rows, [place])
+                else:
+                    found[field.name] = build(column, self.read.data, rows, [place])
+            if count:
+                yield kind - _FIRST, pa.RecordBatch.from_pydict(found)
 
     def column(self, name: str) -> Array:
         """One column of the schema."""

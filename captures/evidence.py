@@ -92,7 +92,7 @@ class Notes(Table[Event]):
 
     def _lists_of(self, name: str, rows: Ints) -> ListColumn:
         if self._rows is None:
-            return lists(self.table.take(f"note_{name}", self.within[rows]))
+            return lists(self.table.take(name, self.within[rows]))
         return ListColumn.of([getattr(row, name) for row in self.rows(rows)])
 
     def of_kind(self, *wanted: NoteKind) -> Ints:
@@ -188,7 +188,7 @@ class Frames(Table[Frame]):
     within = Column()
     to = Column()  # index of `addresses`
     addresses: tuple[bytes | None, ...] = ()
-    tables: Mapping[int, Whole] = MappingProxyType({})  # type -> fields of its PDUs, by the decoder's columns
+    tables: Mapping[int, Whole] = MappingProxyType({})  # type -> fields of its PDUs
     paths: tuple[Path, ...] = ()  # of `places`
 
     @cached_property
@@ -235,7 +235,7 @@ class Frames(Table[Frame]):
         kind = int(self.type[rows[0]])
         column = column_of(all_pdu_types()[kind], name)
         if self._rows is None:
-            return self.tables[kind].take(column.name, self.within[rows])
+            return self.tables[kind].take(name, self.within[rows])
         return pa.array([_dicts(row.fields.get(name), column.type) for row in self.rows(rows)], column.type)
 
     def said(self, rows: Ints, name: str) -> list[Any]:
@@ -269,8 +269,7 @@ class Frames(Table[Frame]):
                 if facet.tag:
                     entries[rows] = lists(self.field(rows, facet.tag)).counts
             if any(one.name == "payload" for one in row.fields):
-                column = f"{column_of(row, 'payload').name}_length"
-                payload[rows] = ints(self.tables[kind].take(column, self.within[rows]))
+                payload[rows] = ints(self.tables[kind].take("payload_length", self.within[rows]))
 
     def pdus(self, rows: Ints) -> list[bytes]:
         """The PDUs in these rows, read from the captures again: their bytes are needed for reports alone."""

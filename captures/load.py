@@ -8,24 +8,21 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from captures.audit import Hole, counter_holes, file_holes, note_holes
-from captures.columns import read_frames
+from captures.columns import read_by_type
 from captures.evidence import OUT, Damaged, Event, Evidence, Frames, Notes, Segments, node_of, type_of
-from captures.fields import column_of
-from captures.gather import groups
 from captures.pcap import Audit
 from captures.recorded import Recorded
 from captures.tables import Array, Ints, Whole, concatenated, ints, pa
 from captures.tally import Tally
 from captures.walk import RECORD_HEADER
 from nodes.protocols import protocol as protocol_of
-from nodes.wire import HEADER, MAGIC, Proto, all_pdu_types
+from nodes.wire import HEADER, MAGIC, Proto
 from nodes.wire.note import NoteKind
 
 _FRAME = ("frame", "offset", "time_ns", "captured", "original", "direction", "ip_dst", "next_header", "pdu_at")
@@ -82,16 +79,6 @@ def load_evidence(
     )
 
 
-@cache
-def _columns() -> dict[int, list[str]]:
-    """Type of PDU -> the decoder's columns with its fields; of a payload only the length."""
-    found = {}
-    for kind, row in enumerate(all_pdu_types()):
-        columns = [column_of(row, one.name) for one in row.fields]
-        found[kind] = [f"{one.name}_length" if one.is_payload else one.name for one in columns]
-    return found
-
-
 class _Captures:
     """All frames of all captures, sorted by what they carry."""
 
@@ -108,26 +95,27 @@ class _Captures:
         self._lists: list[Any] = []  # the peers and values of all NOTEs, as they were decoded
         self._texts = _Words()
         self._tcp: list[dict[str, Ints]] = []
-        wanted = dict.fromkeys(name for names in _columns().values() for name in names)
         for file, path in enumerate(files):
             self.audits[path.name] = audit = Audit(path.name)
             notes = []
-            for batch in read_frames(path, [*_FRAME, *_PDU, *wanted], audit=audit):
+            for batch, by_type in read_by_type(path, [*_FRAME, *_PDU], audit):
                 self.tally.add(path.stem, batch)
-                notes += self._sort(file, batch)
+                notes += self._sort(file, batch, by_type)
             self._note(file, notes)
 
-    def _sort(self, file: int, batch: Any) -> list[Any]:
+    def _sort(self, file: int, batch: Any, by_type: Mapping[int, Any]) -> list[Any]:
         """Put each frame of a batch where it belongs; the NOTEs are returned."""
         kind, direction = _index(batch["type"]), _index(batch["direction"])
         within = np.zeros(len(kind), np.int64)
         notes = []
-        for place, rows in groups((kind + 1).astype(np.uint16), len(all_pdu_types()) + 1):
-            carried = place - 1
+        for carried, fields in by_type.items():
+            rows = np.flatnonzero(kind == carried)
             if carried == _NOTE:
-                notes.append(_taken(batch, ["frame", "time_ns", "src", *_columns()[_NOTE]], rows))
-            elif carried >= 0:
-                self._fields[carried].append(_taken(batch, _columns()[carried], rows))
+                for name in ("frame", "time_ns", "src"):
+                    fields = fields.append_column(name, pa.array(ints(batch[name])[rows]))
+                notes.append(fields)
+            else:
+                self._fields[carried].append(fields)
                 within[rows] = self._counts[carried] + np.arange(len(rows))
                 self._counts[carried] += len(rows)
         rows = np.flatnonzero((kind >= 0) & (kind != _NOTE))
@@ -167,15 +155,14 @@ class _Captures:
         if not parts:
             return
         table = pa.Table.from_batches(parts)
-        column = {name: ints(table[name]) for name in ("frame", "time_ns", "src")}
-        column |= {name: ints(table[f"note_{name}"]) for name in _NUMBERS}
+        column = {name: ints(table[name]) for name in ("frame", "time_ns", "src", *_NUMBERS)}
         column["node"] = column.pop("src")
         column["key"] = column["node"] << 48 | column["incarnation"] << 32 | column["number"]
-        column["word"] = self._texts.codes(table["note_text"].combine_chunks())
+        column["word"] = self._texts.codes(table["text"].combine_chunks())
         column["file"] = np.full(len(table), file)
         column["within"] = self._counts[_NOTE] + np.arange(len(table))
         self._counts[_NOTE] += len(table)
-        self._lists.append(table.select(["note_peers", "note_values"]))
+        self._lists.append(table.select(["peers", "values"]))
         known = np.flatnonzero(np.isin(column["kind"], list(NoteKind)))  # of a later version: it counts as missing
         order = known[np.argsort(column["key"][known], kind="stable")]
         for name, values in column.items():
@@ -259,12 +246,6 @@ class _Words:
     def words(self) -> tuple[Any, ...]:
         """All values, by index."""
         return tuple(self._codes)
-
-
-def _taken(batch: Any, names: Sequence[str], rows: Ints) -> Any:
-    """Some columns of some rows of a batch."""
-    part = batch.select(names)
-    return part if len(rows) == len(batch) else part.take(pa.array(rows))
 
 
 def _index(array: Array) -> Ints:

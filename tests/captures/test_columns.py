@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captures import samples
-from captures.columns import audit, audit_table, read_frames, schema, schema_of
+from captures.columns import audit, audit_table, read_by_type, read_frames, schema, schema_of
 from captures.fields import column_of, field_columns
 from captures.pcap import Audit
 from captures.unwrap import ETHERNET, LINUX_SLL, LINUX_SLL2
@@ -278,3 +278,33 @@ def test_reading_fills_the_audit_that_is_given(tmp_path: Path) -> None:
     found = Audit(str(path))
     assert len(list(read_frames(path, ["frame"], audit=found))) == 1
     assert (found.frames, [finding.kind for finding in found.findings]) == (1, ["truncated"])
+
+
+# By type.
+
+
+def test_fields_by_type_are_those_of_the_columns(tmp_path: Path) -> None:
+    """All types mixed, every fifth frame damaged: what is no PDU is in no table."""
+    rng = random.Random(11)
+    frames = [frame for _ in range(6) for frame in samples.sample_frames(all_pdu_types(), rng)]
+    rng.shuffle(frames)
+    frames = [frame[:-1] if number % 5 == 0 else frame for number, frame in enumerate(frames)]
+    path = tmp_path / "all.pcap"
+    path.write_bytes(samples.pcap(frames))
+    wide = [row for batch in read_frames(path) for row in batch.to_pylist()]
+    found: dict[str, list[dict[str, Any]]] = {}
+    for batch, by_type in read_by_type(path, ["type", "frame"], Audit("all.pcap")):
+        assert batch["frame"].to_pylist() == [row["frame"] for row in wide]
+        for kind, table in by_type.items():
+            found.setdefault(all_pdu_types()[kind].name, []).extend(table.to_pylist())
+    assert len(found) == len(all_pdu_types())
+    assert any(row["type"] is None for row in wide)
+    for row in all_pdu_types():
+        columns = {field.name: column_of(row, field.name) for field in row.fields}
+        names = {f"{name}_length" if one.is_payload else name: one for name, one in columns.items()}
+        expected = [
+            {name: seen[f"{one.name}_length" if one.is_payload else one.name] for name, one in names.items()}
+            for seen in wide
+            if seen["type"] == row.name
+        ]
+        assert found[row.name] == expected, row.name
