@@ -9,6 +9,7 @@ import pytest
 from captures.evidence import Event, Evidence, Notes
 from harness.judges.facts import Facts
 from nodes.wire.note import NoteKind
+from tests.helpers.seeds import EverySeed
 
 NODES = (1, 2, 3)
 _ABOUT = (NoteKind.SENT, NoteKind.ACCEPTED, NoteKind.PREACKED, NoteKind.DELIVERED)
@@ -83,8 +84,8 @@ def one_by_one(events: list[Event]) -> tuple[list[list[int]], list[tuple[int, in
 
 
 @pytest.mark.parametrize("start", range(0, 300, 100))
-def test_lives_messages_and_deliveries_are_those_of_one_note_after_the_other(start: int) -> None:
-    for seed in range(start, start + 100):
+def test_lives_messages_and_deliveries_are_those_of_one_note_after_the_other(start: int, every_seed: EverySeed) -> None:
+    def compare(seed: int) -> None:
         events = random_notes(seed)
         facts = Facts(Evidence(NODES, Notes(events)))
         places = {id(event): place for place, event in enumerate(events)}
@@ -94,4 +95,6 @@ def test_lives_messages_and_deliveries_are_those_of_one_note_after_the_other(sta
         ]
         columns = (facts.d_life.tolist(), facts.d_message.tolist(), facts.d_event.tolist())
         found = lives, list(zip(*columns, strict=True)), facts.keys
-        assert found == one_by_one(events), f"seed {seed}"
+        assert found == one_by_one(events)
+
+    every_seed(range(start, start + 100), compare)

@@ -14,6 +14,7 @@ from nodes.machine import Input, Log, Output, Received, Send, Submit
 from nodes.wire import Pdu
 from nodes.wire.cmd import CmdAck, CmdData, CmdHello, CmdWelcome
 from nodes.wire.note import NoteKind
+from tests.helpers.seeds import EverySeed
 
 MS = 1_000_000
 RETRY = 20 * MS
@@ -417,19 +418,17 @@ def chaos(seed: int) -> None:
             pair.restart(draw.choice((1, 2)))
     pair.run()
     for me, node in pair.nodes.items():
-        where = f"n{me}; repeat with chaos({seed})"
-        assert node.settled() and node.deadline is None, where
-        assert len(node.got()) == len(set(node.got())), where
-        assert set(node.got()) <= set(names[me]), where
+        assert node.settled() and node.deadline is None, f"n{me}"
+        assert len(node.got()) == len(set(node.got())), f"n{me}"
+        assert set(node.got()) <= set(names[me]), f"n{me}"
         if not restarts and all(other.incarnation == 1 for other in pair.nodes.values()):
-            assert sorted(node.got()) == sorted(names[me]), where
+            assert sorted(node.got()) == sorted(names[me]), f"n{me}"
     for source in (1, 2):
         pair.fate = lambda pdu, to, now: MS
         pair.send(source, b"at last")
         pair.run()
-        assert pair.nodes[3 - source].got()[-1] == b"at last", f"repeat with chaos({seed})"
+        assert pair.nodes[3 - source].got()[-1] == b"at last"
 
 
-def test_chaos() -> None:
-    for seed in range(1500):
-        chaos(seed)
+def test_chaos(every_seed: EverySeed) -> None:
+    every_seed(range(1500), chaos)

@@ -16,6 +16,7 @@ from nodes.machine import Setting
 from nodes.wire import Pdu
 from nodes.wire.cmd import CmdData, CmdWelcome
 from nodes.wire.note import NoteKind
+from tests.helpers.seeds import EverySeed
 from tests.helpers.verdicts import objections
 
 MS = 1_000_000
@@ -140,23 +141,19 @@ def restarts(seed: int, order: type[SRecords] = SRecords) -> None:
         at += draw.randint(0, 10 * MS)
         made.at(at, submit if draw.random() < 0.9 else restart)
     made.run(max_events=50_000)
-    where = f"; repeat with restarts({seed})"
-    assert made.settled(), where
-    assert objections(made.history(), "CD-1", "NC", "ND") == [], where
+    assert made.settled()
+    assert objections(made.history(), "CD-1", "NC", "ND") == []
     before = {me: len(events(made, NoteKind.DELIVERED, me)) for me in members}
     for me in members:
         made.submit(me, members, b"at last")
     made.run(max_events=50_000)
-    assert {me: len(events(made, NoteKind.DELIVERED, me)) - before[me] for me in members} == dict.fromkeys(
-        members, n
-    ), where
-    assert made.settled(), where
+    assert {me: len(events(made, NoteKind.DELIVERED, me)) - before[me] for me in members} == dict.fromkeys(members, n)
+    assert made.settled()
 
 
 @pytest.mark.parametrize("first", range(0, 1200, 300))
-def test_restarts_at_random(first: int) -> None:
-    for seed in range(first, first + 300):
-        restarts(seed)
+def test_restarts_at_random(first: int, every_seed: EverySeed) -> None:
+    every_seed(range(first, first + 300), restarts)
 
 
 def test_haste_after_a_restart_is_caught() -> None:
