@@ -1,1 +1,1 @@
-"""From pcaps to knowledge: dissectors, the columnar decoder, the history of a run, tables, figures."""
+"""From pcaps to knowledge: dissectors, the columnar decoder, the evidence of a run, figures."""

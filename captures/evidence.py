@@ -273,7 +273,8 @@ class Frames(Table[Frame]):
 
     def pdus(self, rows: Ints) -> list[bytes]:
         """The PDUs in these rows, read from the captures again: their bytes are needed for reports alone."""
-        files = [memoryview(np.memmap(path, np.uint8, "r")) for path in self.paths]  # type: ignore[arg-type]
+        places = np.unique(self.place[rows]).tolist()  # a capture without frames may have no bytes at all
+        files = {place: np.memmap(self.paths[place], np.uint8, "r").data for place in places}
         where = zip(self.place[rows].tolist(), self.pdu_at[rows].tolist(), self.length[rows].tolist(), strict=True)
         return [files[place][at : at + length].tobytes() for place, at, length in where]
 
