@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,7 +43,7 @@ def carry_out(
         identity=identity(scenario), engine=scenario.engine, kernel=engine.kernel, failed="the run was interrupted"
     )
     try:
-        with exchange(where) as files, engine.start(files, scenario.seed, options) as agent:
+        with exchange(where) as files, engine.start(files, options) as agent:
             meanwhile()
             agent.wait(progress)
             answer = files.take()
@@ -53,7 +54,9 @@ def carry_out(
         manifest = replace(manifest, failed=str(error).splitlines()[0])
         raise
     finally:
-        write_manifest(where, manifest)
+        # The disk may be full: then that is why it failed, and what is to be said.
+        with contextlib.suppress(OSError) if manifest.failed else contextlib.nullcontext():
+            write_manifest(where, manifest)
     return Run(where, scenario, manifest)
 
 

@@ -1,6 +1,6 @@
 """The first process of a guest: makes its file systems, then starts the agent from the same paths in every run.
 
-Runs with nothing but the standard library's built-in modules in mind: every import here is paid by every run.
+Runs with nothing but the standard library's built-in modules in mind: every import here is paid by every guest.
 """
 
 import ctypes
@@ -23,16 +23,20 @@ def mount(source: str, target: str, kind: str, flags: int = 0, data: str | None 
         raise OSError(error, os.strerror(error), target)
 
 
+def halt() -> None:
+    """The end of the guest; what was written is on this machine."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.sync()
+    _libc.reboot(_POWER_OFF)
+
+
 def main() -> None:
-    """Mount, then become the agent; whatever fails, power off."""
+    """Mount, then start the agent, which ends the guest; should it die, that is done here."""
     try:
         mount("proc", "/proc", "proc")
         mount("sys", "/sys", "sysfs")
         mount("run", "/run", "tmpfs")
-        mount("run", ROOT + "/run", "hostfs", 0, os.environ["TUTTI_RUN"])
-        log = os.open(ROOT + "/run/" + os.environ["TUTTI_LOG"], os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
         mount(os.environ["TUTTI_CODE"], ROOT + "/code", "none", _MS_BIND)
         mount(os.environ["TUTTI_SITE"], ROOT + "/site", "none", _MS_BIND)
         environment = {
@@ -41,19 +45,18 @@ def main() -> None:
             "PYTHONHASHSEED": "0",
             "HOME": ROOT,
             "LC_ALL": "C.UTF-8",
+            "TUTTI_RUN": os.environ.get("TUTTI_RUN", ""),
         }
         child = os.fork()
         if child == 0:
-            command = ["python3", "-S", "-s", "-B", "-m", os.environ["TUTTI_MAIN"], ROOT + "/run", ROOT + "/state"]
+            command = ["python3", "-S", "-s", "-B", "-m", "harness.agent.guest", os.environ["TUTTI_AGENT"]]
             os.execve("/usr/bin/python3.11", command, environment)  # noqa: S606
         while os.wait()[0] != child:  # orphans come to process 1
             pass
     except BaseException as error:
         sys.stderr.write(f"boot failed: {type(error).__name__}: {error}\n")
     finally:
-        sys.stderr.flush()
-        os.sync()
-        _libc.reboot(_POWER_OFF)
+        halt()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import Literal
 from harness import chosen
 from harness.agent import processes
 from harness.agent.forger import forgeries, start_forger
+from harness.agent.guest import reseed
 from harness.agent.injector import start_injector
 from harness.agent.notes import HarnessNotes
 from harness.agent.recorder import Point, Recorder
@@ -33,6 +34,7 @@ from nodes.tally import Tally
 from nodes.wire.note import Never, NoteKind, Over
 from topologies.mininet_network import CHANNEL, Network, interface_counters
 from topologies.plan import Plan
+from topologies.seeds import seed_for
 
 _SECOND = 1_000_000_000
 _EVEN_NS = _SECOND // 2  # a run sets out at a multiple of it, whatever was imported before
@@ -54,6 +56,7 @@ def carry_out(files: Exchange, state: Path) -> None:
     try:
         scenario = in_run(load(files.run.scenario, resolved=True), files.run.path)
         if scenario.engine == "virtual":
+            reseed(seed_for(scenario.seed, "guest"))
             _wake_on_time()
             _set_out_evenly()
         run = _Run(scenario, files, state, findings)

@@ -100,7 +100,7 @@ def bench_sweep(runs: int = 12, captures_of: int = 1000) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
         base = Path(directory)
         per_hour = runs_per_hour(runs)
-        here_ms = empty_runs(lambda tasks: list(run_local(tasks, 1, _empty)), 100)
+        here_ms = empty_runs(lambda tasks: list(run_local(tasks, 1, _empty, before=lambda task: None)), 100)
         begin = time.perf_counter()
         session = _session()
         try:

@@ -18,9 +18,12 @@ class Engine(Protocol):
     def kernel(self) -> Kernel:
         """Which kernel it is; with the scenario, all that a run's bytes depend on."""
 
-    def start(self, files: Exchange, seed: int, options: EngineOptions) -> AbstractContextManager[Attended]:
-        """Have the agent begin what `files` hands over; the seed is that of the whole run. Who waits to the end finds
-        the agent's answer in `files`; who leaves before has ended the run."""
+    def get_ready(self, options: EngineOptions) -> None:
+        """Make what runs share. Who forks processes for runs does this before, so that they share it too."""
+
+    def start(self, files: Exchange, options: EngineOptions) -> AbstractContextManager[Attended]:
+        """Have the agent begin what `files` hands over. Who waits to the end finds its answer in `files`; who leaves
+        before has ended the run."""
 
 
 def engine_of(name: str) -> Engine:

@@ -18,6 +18,7 @@ class PrivateKernel:
 
     image: Path
     identity: Kernel
+    forks: bool  # can it be forked when it has booted?
 
 
 def private_kernel() -> PrivateKernel:
@@ -26,7 +27,8 @@ def private_kernel() -> PrivateKernel:
     if not directory:
         raise MachineLacks("there is no private kernel yet: start with the command ./tutti, which builds it once")
     info = json.loads((Path(directory) / "info.json").read_text())
-    return PrivateKernel(Path(directory) / "linux", Kernel(info["version"], info["recipe"], info["seccomp"]))
+    identity = Kernel(info["version"], info["recipe"], info["seccomp"])
+    return PrivateKernel(Path(directory) / "linux", identity, info["forks"])
 
 
 def site_packages() -> Path:

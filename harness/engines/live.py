@@ -72,8 +72,11 @@ class Live:
     def kernel(self) -> Kernel:
         return Kernel(os.uname().release)
 
-    def start(self, files: Exchange, seed: int, options: EngineOptions) -> AbstractContextManager[Attended]:
-        """In namespaces of its own. This kernel takes no seed."""
+    def get_ready(self, options: EngineOptions) -> None:
+        """This kernel has booted long ago."""
+
+    def start(self, files: Exchange, options: EngineOptions) -> AbstractContextManager[Attended]:
+        """In namespaces of its own."""
         reason = lacks()
         if reason:
             raise MachineLacks(reason)

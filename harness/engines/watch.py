@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from harness.engines.outcome import EngineError, Progress, tail
@@ -48,40 +48,31 @@ def own_cpu(name: str = "tutti-cpu") -> Iterator[Collection[int]]:
 
 
 class Attended:
-    """The process in which the agent carries out a run, under way."""
+    """A run under way."""
 
-    def __init__(self, process: subprocess.Popen[bytes], files: Exchange, stall_s: float) -> None:
-        self._process = process
+    def __init__(self, files: Exchange, stall_s: float, end: int, how: Callable[[], str]) -> None:
+        """`end` is a descriptor that can be read when the run has ended, and `how` says more about its end then."""
         self._files = files
         self._stall_s = stall_s
+        self._end = end
+        self._how = how
 
     def wait(self, progress: Progress) -> None:
         """Stay with it to its end, as long as its clock makes progress. EngineError if there is no answer then."""
         seen, since = "", time.monotonic()
-        with _ending(self._process) as ended:
-            while not ended.poll(_LOOK_MS):
-                now = _progress(self._files)
-                if now != seen:
-                    seen, since = now, time.monotonic()
-                    progress(now)
-                elif time.monotonic() - since > self._stall_s:
-                    where = f"stood still at {seen or 'the start'} for {self._stall_s:g} s of wall time"
-                    raise EngineError(_with_logs(f"the run's clock {where}; given up.", self._files))
-        status = self._process.wait()
+        ended = select.poll()
+        ended.register(self._end, select.POLLIN)
+        while not ended.poll(_LOOK_MS):
+            now = _progress(self._files)
+            if now != seen:
+                seen, since = now, time.monotonic()
+                progress(now)
+            elif time.monotonic() - since > self._stall_s:
+                where = f"stood still at {seen or 'the start'} for {self._stall_s:g} s of wall time"
+                raise EngineError(_with_logs(f"the run's clock {where}; given up.", self._files))
         if not self._files.is_answered():
-            raise EngineError(_with_logs(f"the run died (exit status {status}) before it was over.", self._files))
-
-
-@contextlib.contextmanager
-def _ending(process: subprocess.Popen[bytes]) -> Iterator[select.poll]:
-    """What tells at once that a process has ended."""
-    descriptor = os.pidfd_open(process.pid)
-    try:
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        yield poll
-    finally:
-        os.close(descriptor)
+            how = self._how()
+            raise EngineError(_with_logs(f"the run died{f' ({how})' if how else ''} before it was over.", self._files))
 
 
 @contextlib.contextmanager
@@ -113,9 +104,11 @@ def started(
             start_new_session=True,
             preexec_fn=prepare,
         )
+    end = os.pidfd_open(process.pid)
     try:
-        yield Attended(process, files, stall_s)
+        yield Attended(files, stall_s, end, lambda: f"exit status {process.wait()}")
     finally:
+        os.close(end)
         process.kill()  # what still runs; nothing if it has ended
         process.wait()
 

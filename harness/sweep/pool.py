@@ -16,7 +16,7 @@ from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
 from harness.engines.watch import die_with_parent
-from harness.sweep.task import Record, Task, failed, fulfil
+from harness.sweep.task import Record, Task, failed, fulfil, get_ready
 
 T = TypeVar("T")
 Outcome = tuple[Record, bytes]
@@ -28,8 +28,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def run_local(tasks: Iterable[Task], jobs: int, work: Work = fulfil) -> Iterator[tuple[Task, Record, bytes]]:
-    """Carry out all tasks; results in the order in which they come."""
+def run_local(
+    tasks: Iterable[Task], jobs: int, work: Work = fulfil, before: Callable[[Task], None] = get_ready
+) -> Iterator[tuple[Task, Record, bytes]]:
+    """Carry out all tasks; results in the order in which they come. What is done `before` a task is done in this
+    process, so that all that follow have it."""
     context = multiprocessing.get_context("fork")
     waiting = iter(tasks)
     running: dict[Connection, tuple[Task, BaseProcess]] = {}
@@ -38,6 +41,7 @@ def run_local(tasks: Iterable[Task], jobs: int, work: Work = fulfil) -> Iterator
     try:
         while True:
             while len(running) < jobs and (task := next(waiting, None)) is not None:
+                before(task)
                 here, there = context.Pipe(duplex=False)
                 process = context.Process(target=_child, args=(there, task, work), daemon=True)
                 process.start()

@@ -14,7 +14,13 @@ from harness.sweep.store import Store
 from harness.sweep.task import Record
 
 # Where the code of a run is entered: by the sweep's worker, in the guest, on this kernel.
-ENTRIES = ("harness.sweep.task", "harness.agent.boot", "harness.agent.__main__", "harness.engines.isolated")
+ENTRIES = (
+    "harness.sweep.task",
+    "harness.agent.boot",
+    "harness.agent.guest",
+    "harness.agent.__main__",
+    "harness.engines.isolated",
+)
 
 
 def finished(store: Store, keys: Iterable[str]) -> dict[str, Record]:

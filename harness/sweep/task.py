@@ -6,6 +6,7 @@ time and no path of the machine, so that equal runs give equal records.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import io
@@ -18,6 +19,7 @@ from typing import Any, Literal
 
 from captures.metrics import METRICS
 from harness import rundir
+from harness.engines.engine import engine_of
 from harness.engines.outcome import EngineError, EngineOptions, MachineLacks
 from harness.judges import Outcome
 from harness.runs import carry_out
@@ -50,6 +52,13 @@ def fulfil(task: Task, scratch: Path | None = None) -> tuple[Record, bytes]:
         except Exception as error:  # a run that fails is a row, whatever the reason
             return failed(f"{type(error).__name__}: {error}".splitlines()[0]), b""
         return record, packed(where.path, task.keep)
+
+
+def get_ready(task: Task) -> None:
+    """Make what its run shares with others, in a process from which theirs are forked. If that fails, so do the runs,
+    which say why."""
+    with contextlib.suppress(EngineError, MachineLacks, OSError):
+        engine_of(task.scenario.engine).get_ready(EngineOptions(memory_mb=task.memory_mb))
 
 
 def failed(reason: str) -> Record:

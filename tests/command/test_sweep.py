@@ -230,7 +230,7 @@ def _work(task: Task) -> tuple[Record, bytes]:
 
 def test_a_run_that_dies_is_a_row_and_takes_nobody_along() -> None:
     tasks = [Task(key, SCENARIO) for key in ("a", "dies", "b", "exits", "c")]
-    found = {task.key: (record, kept) for task, record, kept in run_local(tasks, 2, _work)}
+    found = {task.key: (record, kept) for task, record, kept in run_local(tasks, 2, _work, before=lambda task: None)}
     assert found["dies"] == (failed("the process of this run died (signal SIGKILL)"), b"")
     assert found["exits"] == (failed("the process of this run died (exit status 3)"), b"")
     assert {key for key, (record, _) in found.items() if record["outcome"] == "pass"} == {"a", "b", "c"}

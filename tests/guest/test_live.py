@@ -7,9 +7,9 @@ import math
 from pathlib import Path
 
 from captures.metrics import measure
+from harness.engines.guest import boot
 from harness.engines.kernel import private_kernel
 from harness.engines.outcome import EngineOptions
-from harness.engines.virtual import boot
 from harness.exchange import exchange
 from harness.rundir import RunDir
 from harness.runs import open_run
@@ -89,10 +89,10 @@ def _live(text: str, tmp_path: Path, hold_s: float = 0) -> Result:
     inside = Path("/run/tutti/run")
     words = ["run", str(inside / "live.toml"), "--engine", "live", "--out", str(inside / "run")]
     (out / "words.json").write_text(json.dumps({"words": words, "hold_s": hold_s}))
-    main = "tests.helpers.live_in_guest"
+    agent = "tests.helpers.live_in_guest"
     with (
         exchange(RunDir(out)) as files,
-        boot(private_kernel(), files, 1, EngineOptions(), virtual_time=False, main=main) as guest,
+        boot(private_kernel(), files, EngineOptions(), virtual_time=False, agent=agent) as guest,
     ):
         guest.wait(lambda now: None)
     said = json.loads((out / "said.json").read_text())

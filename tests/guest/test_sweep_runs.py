@@ -84,7 +84,7 @@ def test_runs_that_fail_and_budgets_that_are_left_decide_the_exit_status(sweep: 
     broken.mkdir()
     (broken / "linux").write_text("#!/bin/sh\nexit 7\n")
     (broken / "linux").chmod(0o755)
-    (broken / "info.json").write_text('{"version": "0", "recipe": "broken", "seccomp": false}')
+    (broken / "info.json").write_text('{"version": "0", "recipe": "broken", "seccomp": false, "forks": false}')
     out = tmp_path / "out"
     ended = tutti("sweep", sweep, "--out", str(out), environment={"TUTTI_KERNEL": str(broken)})
     assert ended.returncode == 2

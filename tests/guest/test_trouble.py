@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from harness.engines.guest import boot
 from harness.engines.kernel import private_kernel
 from harness.engines.outcome import EngineError, EngineOptions
-from harness.engines.virtual import boot
+from harness.engines.template import Template
 from harness.exchange import exchange
 from harness.rundir import RunDir
 from tests import ROOT
@@ -47,6 +49,28 @@ kind = "steady"
 rate = "100/s"
 for = "20s"
 """
+
+
+Way = Callable[[Path, EngineOptions, str], None]
+
+
+def booted(run: Path, options: EngineOptions, agent: str) -> None:
+    """A guest that is there for this run only."""
+    with exchange(RunDir(run)) as files, boot(private_kernel(), files, options, agent=agent) as guest:
+        guest.wait(lambda now: None)
+
+
+def forked(run: Path, options: EngineOptions, agent: str) -> None:
+    """A fork of a template."""
+    with (
+        exchange(RunDir(run)) as files,
+        contextlib.closing(Template(private_kernel(), options, agent)) as template,
+        template.start(files, options) as guest,
+    ):
+        guest.wait(lambda now: None)
+
+
+WAYS = pytest.mark.parametrize("way", [booted, forked])
 
 
 @pytest.fixture(autouse=True)
@@ -99,15 +123,11 @@ def test_guest_killed_half_way(tmp_path: Path) -> None:
     assert json.loads((out / "manifest.json").read_text())["failed"].startswith("the run died")
 
 
-def test_guest_that_hangs(tmp_path: Path) -> None:
+@WAYS
+def test_guest_that_hangs(way: Way, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
-    said, main = r"stood still at the start for 2 s of wall time; given up", "tests.helpers.guest_hangs"
-    with (
-        exchange(RunDir(tmp_path)) as files,
-        boot(private_kernel(), files, 1, EngineOptions(stall_s=2), main=main) as guest,
-        pytest.raises(EngineError, match=said),
-    ):
-        guest.wait(lambda now: None)
+    with pytest.raises(EngineError, match=r"stood still at the start for 2 s of wall time; given up"):
+        way(tmp_path, EngineOptions(stall_s=2), "tests.helpers.guest_hangs")
     assert not (tmp_path / ".guest").exists()
 
 
@@ -130,7 +150,8 @@ def test_node_that_cannot_start(tmp_path: Path) -> None:
     assert "agent.txt" in done.stderr
 
 
-def test_guest_cannot_write_outside_its_run_directory(tmp_path: Path) -> None:
+@WAYS
+def test_guest_cannot_write_outside_its_run_directory(way: Way, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.mkdir(mode=0o777)
     victim.chmod(0o777)
@@ -138,9 +159,7 @@ def test_guest_cannot_write_outside_its_run_directory(tmp_path: Path) -> None:
     run = tmp_path / "run"
     (run / "logs").mkdir(parents=True)
     (run / "victim").write_text(str(victim))
-    main = "tests.helpers.guest_escape"
-    with exchange(RunDir(run)) as files, boot(private_kernel(), files, 1, EngineOptions(), main=main) as guest:
-        guest.wait(lambda now: None)
+    way(run, EngineOptions(), "tests.helpers.guest_escape")
     said = json.loads((run / "said.json").read_text())
     assert said[-1] == "inside: WRITTEN"
     assert all(one.endswith(": Read-only file system") for one in said[:-1]), said

@@ -1,17 +1,15 @@
-"""Runs as the agent of a guest: tries to write everywhere but into the run directory, and says what happened."""
+"""In a guest: tries to write everywhere but into the run directory, and says what happened."""
 
 from __future__ import annotations
 
 import ctypes
 import json
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from harness.exchange import Answer, Exchange
 from harness.manifest import Findings
-from harness.rundir import RunDir
 
 _MS_REMOUNT = 32
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -32,7 +30,8 @@ def _attempt(what: str, action: Callable[[], object]) -> str:
     return f"{what}: WRITTEN"
 
 
-def main(run_dir: Path) -> None:
+def carry_out(files: Exchange, state: Path) -> None:
+    run_dir = files.run.path
     victim = (run_dir / "victim").read_text()  # a directory of the test that anybody may write to
     outside = "/run/tutti/outside"
     above = str(Path(victim).parent)
@@ -55,8 +54,4 @@ def main(run_dir: Path) -> None:
     said = [_attempt(what, action) for what, action in attempts.items()]
     said.append(_attempt("inside", lambda: (run_dir / "inside").write_text("x")))
     (run_dir / "said.json").write_text(json.dumps(said))
-    Exchange(RunDir(run_dir)).give(Answer(Findings()))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    files.give(Answer(Findings()))

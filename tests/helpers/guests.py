@@ -83,16 +83,16 @@ def for_everybody(directory: Path) -> Path:
 
 
 def guests(under: Path) -> dict[Path, int]:
-    """Private kernels that run now: run directory below that one -> process."""
+    """Private kernels that carry out a run now: run directory below that one -> process."""
     found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+                output = (entry / "fd/1").readlink()
             except OSError:
                 continue
-            runs = [Path(word.removeprefix("TUTTI_RUN=")) for word in words if word.startswith("TUTTI_RUN=")]
-            found.update({run: int(entry.name) for run in runs if run.is_relative_to(under)})
+            if output.name == "kernel.txt" and output.is_relative_to(under):
+                found[output.parents[1]] = int(entry.name)
     return found
 
 

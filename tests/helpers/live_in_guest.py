@@ -1,4 +1,4 @@
-"""Runs as the agent of a guest whose time is real: there, `tutti run --engine live` finds a plain Linux with root
+"""In a guest whose time is real: `tutti run --engine live` finds a plain Linux with root
 and netem. On request it takes the processor away from all nodes for a while, as a busy machine would."""
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 from harness.cli import main as tutti
 from harness.exchange import Answer, Exchange
 from harness.manifest import Findings
-from harness.rundir import RunDir
 
 
-def main(run_dir: Path) -> None:
+def carry_out(files: Exchange, state: Path) -> None:
+    run_dir = files.run.path
     ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
     asked = json.loads((run_dir / "words.json").read_text())
     if asked["hold_s"] and os.fork() == 0:
@@ -27,7 +27,7 @@ def main(run_dir: Path) -> None:
     sys.stdout.flush()
     left = sorted(path.name for path in Path("/sys/class/net").iterdir())
     (run_dir / "said.json").write_text(json.dumps({"status": status, "interfaces": left}))
-    Exchange(RunDir(run_dir)).give(Answer(Findings()))
+    files.give(Answer(Findings()))
 
 
 def hold_the_nodes(seconds: float) -> None:
@@ -59,7 +59,3 @@ def sent(node: int) -> bool:
     except OSError:
         return False
     return any(int(line.split(":")[1].split()[9]) for line in lines if line.split(":")[0].strip() != "lo")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -1,0 +1,107 @@
+"""A booted guest that has everything imported and waits: every run in virtual time is a fork of one.
+
+A fork has a memory of its own, is a guest like any other from there on, and ends when its run does. Requests go to the
+template through a socket, which may be used by whoever holds it: processes that are forked from one that has a template
+share it. When nobody holds it any more, the template ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from harness.engines.guest import AGENT, guest_command, guest_environment
+from harness.engines.kernel import PrivateKernel
+from harness.engines.outcome import EngineOptions
+from harness.engines.watch import Attended, die_with_parent, own_cpu
+from harness.exchange import Exchange
+
+_NOWHERE = Path("/dev/null")  # where no directory can be made
+_WORDS = 4096
+_DYING_S = 5.0
+
+
+class Template:
+    """A guest that can be forked for any run that its memory is enough for."""
+
+    def __init__(self, kernel: PrivateKernel, options: EngineOptions, agent: str = AGENT) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._log: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  (as long as we live)
+
+        def prepare() -> None:
+            die_with_parent()
+            if cpus:
+                os.sched_setaffinity(0, cpus)
+
+        with theirs, own_cpu() as cpus:
+            self._process = subprocess.Popen(
+                guest_command(kernel, options, agent, {}, scratch=_NOWHERE),
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                env={**guest_environment(_NOWHERE), "TUTTI_TEMPLATE": str(theirs.fileno())},
+                cwd="/",
+                start_new_session=True,
+                pass_fds=(theirs.fileno(),),
+                preexec_fn=prepare,
+            )
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    def close(self) -> None:
+        """End it; runs that are under way go on. For the process that started it."""
+        self._control.close()
+        self._log.close()
+        self._process.kill()
+        self._process.wait()
+
+    @property
+    def is_alive(self) -> bool:
+        """Is there still somebody at the other end?"""
+        poll = select.poll()
+        poll.register(self._control, 0)
+        return not poll.poll(0)
+
+    @contextlib.contextmanager
+    def start(self, files: Exchange, options: EngineOptions) -> Iterator[Attended]:
+        """Fork it for a run. The fork does not outlive this."""
+        life, theirs = socket.socketpair()
+        with life, own_cpu() as cpus:
+            with theirs, files.kernel_log.open("wb") as log, contextlib.suppress(OSError):
+                request = f"{files.run.path}\0{','.join(map(str, cpus))}\0"
+                socket.send_fds(self._control, [request.encode()], [theirs.fileno(), log.fileno()])
+            try:
+                yield Attended(files, options.stall_s, life.fileno(), lambda: self._how(life, files))
+            finally:
+                _ended(life)
+                with contextlib.suppress(ProcessLookupError):
+                    os.sched_setaffinity(self._process.pid, os.sched_getaffinity(0))  # it has booted on one
+
+    def _how(self, life: socket.socket, files: Exchange) -> str:
+        """How a fork has ended that should not. The console of a guest is that of its template: until a run has a log of
+        its own, what is said goes there."""
+        begin = max(0, os.fstat(self._log.fileno()).st_size - _WORDS)
+        with files.kernel_log.open("ab") as log:
+            log.write(os.pread(self._log.fileno(), _WORDS, begin))
+        return _ended(life) if self.is_alive else "its template died"
+
+
+def _ended(life: socket.socket) -> str:
+    """See to it that the fork has ended; what it complained about."""
+    said = b""
+    with contextlib.suppress(OSError):  # it cannot be waited for
+        life.settimeout(_DYING_S)
+        life.shutdown(socket.SHUT_WR)  # by this it is killed
+        while more := life.recv(_WORDS):
+            said += more
+    return said.decode(errors="replace")
