@@ -88,10 +88,10 @@ class Template:
                     os.sched_setaffinity(self._process.pid, os.sched_getaffinity(0))  # it has booted on one
 
     def _how(self, life: socket.socket, files: Exchange) -> str:
-        """How a fork has ended that should not. The console of a guest is that of its template: until a run has a log of
-        its own, what is said goes there."""
+        """How a fork has ended that should not. Until a run has a log of its own, what is said in the guest goes to its
+        console, which is the template's."""
         begin = max(0, os.fstat(self._log.fileno()).st_size - _WORDS)
-        with files.kernel_log.open("ab") as log:
+        with contextlib.suppress(OSError), files.kernel_log.open("ab") as log:  # the disk may be full
             log.write(os.pread(self._log.fileno(), _WORDS, begin))
         return _ended(life) if self.is_alive else "its template died"
 
