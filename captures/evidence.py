@@ -233,10 +233,10 @@ class Frames(Table[Frame]):
         if not len(rows):
             return pa.array([], pa.int64())
         kind = int(self.type[rows[0]])
-        column = column_of(all_pdu_types()[kind], name)
         if self._rows is None:
             return self.tables[kind].take(name, self.within[rows])
-        return pa.array([_dicts(row.fields.get(name), column.type) for row in self.rows(rows)], column.type)
+        column = column_of(all_pdu_types()[kind], name)
+        return pa.array([row.fields.get(name) for row in self.rows(rows)], column.type)
 
     def said(self, rows: Ints, name: str) -> list[Any]:
         """A field of the PDUs in these rows, which are of one type, as the codec gives it."""
@@ -305,14 +305,6 @@ def _tuples(value: Any) -> Any:
     """Lists and records as the codec gives them."""
     if isinstance(value, list):
         return tuple([tuple(one.values()) if isinstance(one, dict) else one for one in value])
-    return value
-
-
-def _dicts(value: Any, kind: Any) -> Any:
-    """Records as Arrow wants them."""
-    if value is not None and pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
-        names = [one.name for one in kind.value_type]
-        return [dict(zip(names, record, strict=True)) for record in value]
     return value
 
 
