@@ -68,7 +68,7 @@ _LOSSES = (0, 1, 10)
 class Scheme(Row):
     """One way to keep the order, or none: tags and delays."""
 
-    name: Annotated[str, "{:<18}"]
+    name: Annotated[str, "{}"]
     messages: Annotated[int, "{:,} messages"]
     tag_bytes: Annotated[float, "{:.1f} bytes of tag"]
     tag_bytes_max: Annotated[int, "at most {}"]

@@ -23,9 +23,9 @@ from captures import samples
 from captures.dissectors.lua import write_lua
 from captures.walk import RECORD_HEADER
 from harness.bench.row import Row
+from harness.closure import ROOT
 from nodes.wire import Proto, all_pdu_types, encode
 
-ROOT = Path(__file__).parents[2]
 _WALK = Path(__file__).with_name("walk.c")
 _DISTINCT = 2000  # different frames per protocol; the rest repeats them in random order
 _NOTES = 0.3  # the share of NOTEs
@@ -63,8 +63,8 @@ class Reading(Row):
     """One way of reading the capture, of all fields if nothing else is said."""
 
     way: str
-    meaning: Annotated[str, "{:<58}"]
-    frames_per_s: Annotated[float, "{:>12,.0f} frames/s"]
+    meaning: Annotated[str, "{}"]
+    frames_per_s: Annotated[float, "{:,.0f} frames/s"]
     columns_over_it: Annotated[float, "columns / it = {:.2f}"]
     promised: Annotated[float | None, "promised {:g}"] = None
 

@@ -25,9 +25,10 @@ from captures.columns import read_frames
 from captures.evidence import Event, Evidence
 from captures.load import capture_files, load_evidence
 from captures.walk import RECORD_HEADER
-from harness.bench.decode import ROOT, environment, one_core
+from harness.bench.decode import environment, one_core
 from harness.bench.judges import orderly
 from harness.bench.row import Row
+from harness.closure import ROOT
 from harness.judges import judge
 from nodes.protocols import protocol
 from nodes.wire import ETHERTYPE, encode
