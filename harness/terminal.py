@@ -42,9 +42,10 @@ class ProgressLine:
     def __call__(self, now: str) -> None:
         elapsed = self._clock() - self._begin
         if elapsed >= 1:
-            self._show(f"{self._what}: at {now} of its own time, {elapsed:.0f} s of yours")
+            self.show(f"{self._what}: at {now} of its own time, {elapsed:.0f} s of yours")
 
-    def _show(self, text: str) -> None:
+    def show(self, text: str) -> None:
+        """Write over the line."""
         if sys.stderr.isatty():
             self._shown = True
             rewrite(text)
@@ -58,7 +59,7 @@ class ProgressLine:
     @contextlib.contextmanager
     def during(self, doing: str) -> Iterator[None]:
         """Say what is being done while it is done, where there are no steps to count."""
-        self._show(f"{self._what}: {doing} ...")
+        self.show(f"{self._what}: {doing} ...")
         try:
             yield
         finally:

@@ -14,12 +14,13 @@ from __future__ import annotations
 import heapq
 import itertools
 import random
+import typing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from captures.evidence import Event, Evidence, Notes
-from nodes.machine import Farewell, Log, Machine, Received, Send, Submit, Wake
+from nodes.machine import Farewell, Input, Log, Machine, Received, Send, Submit, Wake
 from nodes.wire import Pdu, decode_untrusted, encode
 from nodes.wire.fault import FaultNote
 from nodes.wire.note import NoteKind
@@ -36,6 +37,19 @@ BATCH = 32  # frames that a node takes from its socket before it looks at the ti
 
 def no_loss(pdu: Pdu, receiver: int, now: int) -> bool:
     return False
+
+
+class Witness(typing.Protocol):
+    """Looks at what happens."""
+
+    def stepped(self, number: int, event: Input, machine: Machine, now_ns: int) -> None:
+        """A machine took an input."""
+
+    def noted(self, number: int, kind: NoteKind, text: str, now_ns: int) -> None:
+        """A node noted something."""
+
+    def struck(self, kind: str) -> None:
+        """The harness noted that a fault of this kind begins or ends."""
 
 
 @dataclass(slots=True)
@@ -61,10 +75,11 @@ class World:
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._order = 0
         self._nodes: dict[int, _Node] = {}
-        self._events: list[Event] = []
+        self.events: list[Event] = []
         # Told of what a node has just put out in one go (PDUs or NOTEs), before it does anything else.
         self.watch: Callable[[int, Sequence[Any]], None] | None = None
         self._network: Callable[[int, Send], None] = lambda src, send: None
+        self.witness: Witness | None = None
         self.reachable: Callable[[int, int], bool] = lambda src, dst: True  # partitions
 
     # building
@@ -222,10 +237,12 @@ class World:
 
     def fault(self, note: FaultNote, values: tuple[int, ...] = ()) -> None:
         """The harness notes that a fault begins or ends."""
+        if self.witness is not None:
+            self.witness.struck(note.kind)
         self._harness(NoteKind.FAULT, note.peers, note.text, values)
 
     def history(self) -> Evidence:
-        return Evidence(tuple(sorted(self._nodes)), Notes(self._events))
+        return Evidence(tuple(sorted(self._nodes)), Notes(self.events))
 
     def local(self, number: int) -> int:
         return self._nodes[number].clock(self.now)
@@ -240,6 +257,8 @@ class World:
         outputs = node.machine.step(event, node.clock(self.now))
         if isinstance(event, Submit):
             outputs = [Log(NoteKind.SUBMITTED, number, event.number, peers=event.to), *outputs]
+        if self.witness is not None:
+            self.witness.stepped(number, event, node.machine, self.now)
         self._after(number, outputs)
 
     def _after(self, number: int, outputs: list[Any]) -> None:
@@ -305,13 +324,15 @@ class World:
         return high
 
     def _harness(self, kind: NoteKind, peers: tuple[int, ...], text: str, values: tuple[int, ...] = ()) -> None:
-        at = {"local_ns": self.now, "capture": "memory", "frame": len(self._events) + 1}
-        self._events.append(Event(self.now, 0, kind, peers=peers, values=values, text=text, **at))  # type: ignore[arg-type]
+        at = {"local_ns": self.now, "capture": "memory", "frame": len(self.events) + 1}
+        self.events.append(Event(self.now, 0, kind, peers=peers, values=values, text=text, **at))  # type: ignore[arg-type]
 
     def note(self, number: int, log: Log) -> None:
         node = self._nodes[number]
         node.notes += 1
-        self._events.append(
+        if self.witness is not None:
+            self.witness.noted(number, log.kind, log.text, self.now)
+        self.events.append(
             Event(
                 self.now,
                 number,
@@ -325,6 +346,6 @@ class World:
                 node.notes,
                 node.clock(self.now),
                 "memory",
-                len(self._events) + 1,
+                len(self.events) + 1,
             )
         )

@@ -95,6 +95,8 @@ class ProtocolSpec:
     # The longest time for which a node may owe something and yet send nothing, with these options: a run in which
     # nothing moves for less than that has not ended.
     silence_ns: Callable[[Any], int] = lambda options: 0
+    # What a machine is doing, in a word or a few: for a search, which looks for what it has not seen yet.
+    phase: Callable[[Any], str] = lambda machine: ""
     # The longest time-out, with these options, so many nodes and so long a channel time: a run in which nothing is
     # accepted, delivered or decided for some hundred times as long leads nowhere.
     longest_wait_ns: Callable[[Any, int, int], int] = lambda options, nodes, slot_ns: 0

@@ -33,6 +33,7 @@ from topologies.impairments import GilbertElliott, Impairment
 
 T = TypeVar("T")
 SPANS = (10, 100, 1000)  # lengths of faults, in ticks
+FAR_NS = 10_000_000_000  # by which a clock is set, where a protocol does not bound it
 _BUFFER_BYTES = 4096  # a slow reader's: a few frames
 
 
@@ -229,7 +230,7 @@ def _impair(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fa
 
 def _clock(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
     at_ns, node = times.instant(draw), (draw.one(case.nodes),)
-    far_ns = space.skew_ns or space.within_ns // 10
+    far_ns = space.skew_ns or draw.one((space.within_ns // 10, space.within_ns, FAR_NS))
     if draw.yes():
         return [ClockChange(at_ns=at_ns, node=node, step_ns=draw.number(-4, 4) * far_ns // 8)]
     return [ClockChange(at_ns=at_ns, node=node, drift_ppb=draw.one((100_000, -100_000)))]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from harness.explore.memory import Endless, Run
+from harness.explore.novelty import Word
 from harness.judges import Outcome, Verdict, judge
 from harness.scenario.explore import Explore
 from harness.scenario.model import Scenario
 from nodes.protocols import protocol
 
 _PLAIN = Explore()
+LONGER = 5  # a protocol that beats may not have settled yet
 ENDLESS, THROWN = "endless", "thrown"  # what no judge sees: the nodes never rest; a machine threw
 
 
@@ -22,11 +25,17 @@ class Judged:
 
     run: Run
     against: tuple[Verdict, ...]
+    judging_s: float = 0.0
 
     @property
     def broken(self) -> frozenset[str]:
         """The names of what was violated."""
         return frozenset(verdict.property for verdict in self.against)
+
+    @property
+    def words(self) -> dict[Word, int]:
+        """What happened, and when first."""
+        return self.run.novelty.words
 
 
 def judged(case: Scenario, space: Explore = _PLAIN) -> Judged:
@@ -40,10 +49,19 @@ def judged(case: Scenario, space: Explore = _PLAIN) -> Judged:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__}: {error} ({frame.filename.rpartition('/')[2]}:{frame.lineno})"
         return Judged(run, (Verdict(THROWN, Outcome.FAIL, where),))
+    begin = time.perf_counter()
+    against = _against(run, case, space)
+    if against and run.spec.beats(case.options):  # did it only need more time?
+        longer = replace(case, settle_ns=LONGER * case.settle_ns)
+        against = _against(Run(longer).all(), case, space)
+    return Judged(run, against, time.perf_counter() - begin)
+
+
+def _against(run: Run, case: Scenario, space: Explore) -> tuple[Verdict, ...]:
     kinds = {fault.KIND for fault in case.fault}
     void = {name for kind, names in space.void if kind in kinds for name in names}
     found = verdicts(run, space.properties)
-    return Judged(run, tuple(one for one in found if one.outcome is Outcome.FAIL and one.property not in void))
+    return tuple(one for one in found if one.outcome is Outcome.FAIL and one.property not in void)
 
 
 def verdicts(run: Run, more: Iterable[str] = ()) -> list[Verdict]:

@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 
 from harness import chosen
 from harness.explore.network import Network
+from harness.explore.novelty import Novelty
 from harness.explore.stage import START_NS, Stage
 from harness.scenario.faults.forge import Forge
 from harness.scenario.model import Scenario, TopologyOptions
@@ -21,6 +22,7 @@ from nodes.wire.note import Never
 from topologies.plan import Plan
 
 EVENTS_MAX = 400_000
+STEPS, STILL = 10, 2  # how often one looks whether a protocol that beats does anything else, and when it does not
 
 
 class NotInMemory(ValueError):
@@ -44,7 +46,9 @@ class Run:
             raise NotInMemory("forged PDUs come from a host of the network: run the scenario there")
         self.scenario, self.plan = scenario, _plan(scenario.topology)
         self.spec = protocol(scenario.protocol)
+        self.novelty = Novelty(self.spec.phase)
         self.world = World()
+        self.world.witness = self.novelty
         self.quiet = False
         rules = chosen.rules(self.plan, scenario.fault, START_NS, scenario.seed)
         self.network = Network(self.plan, self.world, scenario.seed, rules)
@@ -98,7 +102,7 @@ class Run:
         world, scenario = self.world, self.scenario
         settle = max(scenario.settle_ns, self.spec.silence_ns(scenario.options))
         if self.spec.beats(scenario.options):
-            self._run(min(limit, world.now + settle))
+            self._beat(min(limit, world.now + settle), settle // STEPS)
             return world.now < limit
         since = world.now
         while True:
@@ -109,6 +113,15 @@ class Run:
             if world.now >= limit:
                 return False
             since = last_sent
+
+    def _beat(self, until_ns: int, step_ns: int) -> None:
+        """Such a protocol is never silent. When all is settled and nobody had anything to note for a while, the rest of
+        the time would bring nothing but heartbeats, and takes most of a run: it is left out."""
+        world, still = self.world, 0
+        while world.now < until_ns and still < STILL:
+            before = len(world.events)
+            self._run(min(until_ns, world.now + step_ns))
+            still = still + 1 if len(world.events) == before and world.settled() else 0
 
     def _run(self, until_ns: int) -> None:
         try:

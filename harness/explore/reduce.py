@@ -7,6 +7,7 @@ which is where the shrinker starts. Lists are halved before single parts are tri
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields, replace
@@ -15,7 +16,6 @@ from typing import Any, TypeVar
 from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes
-from hypothesis.errors import NoSuchExample
 
 from harness.explore.edit import possible, without_node
 from harness.scenario.faults import Fault
@@ -37,12 +37,14 @@ Broken = Callable[[Scenario], bool]
 class Knobs:
     """Answers "which of these?" from choices, and remembers how many there were."""
 
-    def __init__(self, draw: Callable[[int], int]) -> None:
+    def __init__(self, draw: Callable[[int], int], values: bool = True) -> None:
         self._draw = draw
+        self._values = values  # or only: what is there at all
 
     def one(self, candidates: Sequence[T]) -> T:
         """One of several values, the last of which is the one that is there now."""
-        return candidates[self._draw(len(candidates) - 1)]
+        most = len(candidates) - 1
+        return candidates[self._draw(most) if most and self._values else most]
 
     def left(self, parts: Sequence[T]) -> list[T]:
         """Those that stay: all or none of a half, of its halves, and so on."""
@@ -57,6 +59,8 @@ class Knobs:
 
     def some(self, parts: Sequence[T]) -> tuple[T, ...]:
         """Those that stay, but one at least."""
+        if len(parts) == 1 or not self._values:
+            return tuple(parts)
         return tuple(self.left(parts)) or tuple(parts[:1])
 
     def time(self, value_ns: int) -> int:
@@ -67,36 +71,49 @@ class Knobs:
 
 def reduce(case: Scenario, broken: Broken, seconds: float = 120.0) -> Scenario:
     """The smallest case found that is still broken."""
-    known: dict[Scenario, bool] = {}
-    end = time.monotonic() + seconds
+    known: dict[Scenario, bool] = {case: True}
+    end, best = time.monotonic() + seconds, case
 
     def still(smaller: Scenario | None) -> bool:
-        if smaller is not None and smaller not in known and time.monotonic() < end:
+        nonlocal best
+        if time.monotonic() > end:
+            raise _Over
+        if smaller is None:
+            return False
+        if smaller not in known:
             known[smaller] = broken(smaller)
-        return smaller is not None and known.get(smaller, False)
+        if known[smaller]:
+            best = smaller  # the shrinker asks about smaller and smaller ones only
+        return known[smaller]
 
-    while time.monotonic() < end:
-        before, case = case, _shrunk(case, still)
-        if case == before:
-            break
-    return case
+    with contextlib.suppress(_Over):
+        for values in (False, True):  # first what is there, then how it is: choices are dear
+            before = None
+            while best != before:
+                before = best
+                _shrink(best, still, values)
+    return best
 
 
-def _shrunk(case: Scenario, still: Callable[[Scenario | None], bool]) -> Scenario:
+class _Over(BaseException):
+    """There is no time left. (No Exception: Hypothesis would take it for a failure.)"""
+
+
+def _shrink(case: Scenario, still: Callable[[Scenario | None], bool], values: bool) -> None:
     choices: list[int] = []
 
     def count(most: int) -> int:
         choices.append(most)
         return most
 
-    assert simpler(case, Knobs(count)) == case, "the largest choices leave a case as it is"
+    assert simpler(case, Knobs(count, values)) == case, "the largest choices leave a case as it is"
     database = InMemoryExampleDatabase()
     # One choice too many: what the database has word for word, Hypothesis takes to have been shrunk before.
     database.save(_KEY, choices_to_bytes((*choices, 0)))
 
     @st.composite
     def smaller(draw: Callable[[st.SearchStrategy[int]], int]) -> Scenario | None:
-        return simpler(case, Knobs(lambda most: draw(st.integers(0, most))))
+        return simpler(case, Knobs(lambda most: draw(st.integers(0, most)), values))
 
     chosen = settings(
         phases=[Phase.reuse, Phase.shrink],
@@ -105,13 +122,7 @@ def _shrunk(case: Scenario, still: Callable[[Scenario | None], bool]) -> Scenari
         max_examples=1_000_000,
         suppress_health_check=list(HealthCheck),
     )
-    best = case
-    try:
-        found = find(smaller(), still, settings=chosen, database_key=_KEY)
-        best = found or case
-    except NoSuchExample:  # the time is over
-        pass
-    return best
+    find(smaller(), still, settings=chosen, database_key=_KEY)
 
 
 def simpler(case: Scenario, knobs: Knobs) -> Scenario | None:
@@ -127,7 +138,7 @@ def simpler(case: Scenario, knobs: Knobs) -> Scenario | None:
         )
         if isinstance(case.workload, Script):
             made = replace(made, workload=Script(message=_left(case.workload.message, _message, knobs)))
-        stay = knobs.some(case.nodes)
+        stay = knobs.left(case.nodes) or case.nodes[:1]
         for gone in reversed(case.nodes):
             if gone not in stay:
                 made = without_node(made, gone)
@@ -154,8 +165,7 @@ def _fault(fault: Fault, knobs: Knobs) -> Fault:
             fewer = [number for k in (3, 2, 1) if least < (number := value >> k) < value]
             changes[one.name] = knobs.one(list(dict.fromkeys((least, *fewer, value))))
     if isinstance(fault, Partition) and fault.groups is not None:
-        groups = tuple(tuple(kept) for group in fault.groups if (kept := knobs.left(group)))
-        changes["groups"] = groups or fault.groups[:1]
+        changes["groups"] = tuple(knobs.some(group) for group in fault.groups)
     if isinstance(fault, Change):
         changes["impairment"] = _impairment(fault.impairment, knobs)
     return replace(fault, **changes)

@@ -6,6 +6,7 @@ CD-4 is an invariant of two state variables and is tested in memory, with the ma
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from captures.evidence import OUT, Event
 from captures.tables import Ints
@@ -91,8 +92,29 @@ def _all_copies(facts: Facts) -> Finding:
     sender = np.full(len(facts.keys), -1, np.int64)
     sender[facts.s_message] = facts.s_life
     gone = np.array([not life.up for life in facts.lives])
-    owed = ~gone[sender[facts.t_message]] & ~np.isin(facts.t_node, stopped)
+    owed = ~gone[sender[facts.t_message]] & ~np.isin(facts.t_node, stopped) & ~_behind_the_dead(facts)
     return undelivered(facts, facts.target_pairs[owed], facts.t_message[owed], facts.t_node[owed], "sent to it")
+
+
+def _behind_the_dead(facts: Facts) -> npt.NDArray[np.bool_]:
+    """Which copies must wait, for ever, for one that nobody repeats any more: its sender is down for good.
+
+    A sender that comes back says what it has lost, and then nobody waits.
+    """
+    waits = np.zeros(len(facts.t_message), bool)
+    missing = ~np.isin(facts.target_pairs, facts.delivery_pairs)
+    dead = np.isin(facts.source[facts.t_message], [node for node in facts.evidence.nodes if facts.down(node)])
+    lost = np.flatnonzero(missing & dead)
+    if not len(lost):
+        return waits
+    try:
+        past = causal_past(facts)
+    except NotCausal:
+        return waits
+    for message, node in zip(facts.t_message[lost].tolist(), facts.t_node[lost].tolist(), strict=True):
+        knows = past.vectors[:, past.process[message]] >= past.index[message]
+        waits |= (facts.t_node == node) & knows[facts.t_message]
+    return waits
 
 
 @judge_of("CD-3", "tag size: at most one s-record per (sender, destination), N(N-1) in all; copies add |D|-1")

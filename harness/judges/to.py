@@ -151,6 +151,8 @@ def uniform(facts: Facts) -> Finding:
 
 
 def _nothing_extra(facts: Facts, lines: _Line) -> Finding:
+    if (lost := _majority_lost(facts)) is not None:
+        return lost
     for one in lines.of(up=False):
         if one.end > len(lines.line):
             event = _row(facts, one, len(lines.line) - one.start)
@@ -165,7 +167,7 @@ def _nothing_extra(facts: Facts, lines: _Line) -> Finding:
     "TD-3", "of a stopped entity's messages all live ones keep the same prefix, and nothing pre-acknowledged is lost"
 )
 def same_kept(facts: Facts) -> Finding:
-    return when_quiet(facts, lambda facts: all_of(facts, _same_prefix, _preacked_delivered))
+    return when_quiet(facts, lambda facts: _majority_lost(facts) or all_of(facts, _same_prefix, _preacked_delivered))
 
 
 def _same_prefix(facts: Facts) -> Finding:
@@ -232,11 +234,13 @@ def _members(peers: tuple[int, ...]) -> str:
 
 @judge_of("TD-5", "liveness: with a minority stopped, live entities' messages are all delivered and delivery goes on")
 def goes_on(facts: Facts) -> Finding:
-    nodes = len(facts.evidence.nodes)
-    worst = _most_down_at_once(facts)
-    if 2 * worst >= nodes:
-        return Holds(f"{worst} of {nodes} were down at once: then nothing is promised")
-    return when_quiet(facts, _nothing_of_the_living_lost)
+    return _majority_lost(facts) or when_quiet(facts, _nothing_of_the_living_lost)
+
+
+def _majority_lost(facts: Facts) -> Holds | None:
+    """Logs are in memory: what a majority has lost at once nobody need have any more."""
+    nodes, worst = len(facts.evidence.nodes), _most_down_at_once(facts)
+    return Holds(f"{worst} of {nodes} were down at once: then nothing is promised") if 2 * worst >= nodes else None
 
 
 def _most_down_at_once(facts: Facts) -> int:

@@ -17,5 +17,6 @@ PROTOCOL = ProtocolSpec(
     notes=(Alarm, Delivered, Sent),
     pdus=PDUS,
     moment=MOMENT,
+    phase=Cmd.phase,
     silence_ns=lambda options: int(options.retry_max_ns),
 )

@@ -85,6 +85,10 @@ class Cmd:
         }
         return {**self._counts, **sub_layer, "queue": len(self._queue), "records": self.order.tag_size()}
 
+    def phase(self) -> str:
+        """Which links wait for what, and whether anything is queued."""
+        return f"{self._reliable.phase()} {'queue' if self._queue else ''}"
+
     # sending
 
     def _submitted(self, event: Submit, now_ns: int) -> list[Output]:

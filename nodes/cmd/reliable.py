@@ -300,6 +300,15 @@ class Reliable:
         """Everything is acknowledged."""
         return not any(link.pending or link.held for link in self._links.values())
 
+    def phase(self) -> str:
+        """The states of the links, each once: silent, holding copies back, not welcomed yet, repeating."""
+        words = set()
+        for link in self._links.values():
+            hello = HELLO in link.pending
+            repeated = any(pending.repeated for pending in link.pending.values())
+            words.add("silent" if link.silent else "held" if link.held else "hello" if hello else "again" * repeated)
+        return " ".join(sorted(words))
+
     def waiting(self) -> int:
         """Copies that are not acknowledged."""
         return sum(len(link.pending) + len(link.held) for link in self._links.values())

@@ -22,9 +22,11 @@ PROTOCOL = ProtocolSpec(
     options=DeltaOptions,
     make=Delta,
     misfit=misfit,
+    phase=Delta.phase,
     properties=("DC-1", "DC-2", "DC-3", "DC-4"),
     notes=(Delivered, Dropped, Sent),
     pdus=PDUS,
     moment=MOMENT,
-    silence_ns=lambda options: int(options.limit_ns),  # a message may wait so long for one that never comes
+    # So long a message may wait for one that never comes, and who comes back is silent (R7).
+    silence_ns=lambda options: int(options.limit_ns + options.epsilon_ns),
 )

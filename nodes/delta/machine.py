@@ -53,6 +53,10 @@ class Delta:
         self._next_sweep = 0
         self._arrivals = 0
         self._now_ns = 0
+        self._silence_ns = self._rules.silence(options.limit_ns, options.epsilon_ns)
+        self._back = setting.incarnation > 1  # R7: not yet told at what time this life began
+        self._speaks_ns = 0  # R7: when it may send
+        self._held: list[Submit] = []  # R7: what it is to send then
         self._counts: Counter[str] = Counter()
 
     # the machine
@@ -61,14 +65,28 @@ class Delta:
         if now_ns < self._now_ns:
             self._set_timers_again()
         self._now_ns = now_ns
-        if isinstance(event, Submit):  # what can be delivered now is delivered first, even when the timer is late
-            return [*self._poll(now_ns), *self._submitted(event, now_ns)]
+        if self._back:
+            self._back, self._speaks_ns = False, now_ns + self._silence_ns
+        outputs: list[Output] = []
         if isinstance(event, Received):
-            return [*self._received(event.pdu, now_ns), *self._poll(now_ns)]
-        return self._poll(now_ns)
+            outputs += self._received(event.pdu, now_ns)
+        elif isinstance(event, Submit):
+            self._held.append(event)
+        outputs += self._poll(now_ns)  # what can be delivered now is delivered first, even when the timer is late
+        while self._held and now_ns >= self._speaks_ns:
+            outputs += self._submitted(self._held.pop(0), now_ns)
+        return outputs
 
     @property
     def deadline(self) -> int | None:
+        if self._back:
+            return 0
+        delivery_ns = self._next_timer()
+        if not self._held:
+            return delivery_ns
+        return self._speaks_ns if delivery_ns is None else min(delivery_ns, self._speaks_ns)
+
+    def _next_timer(self) -> int | None:
         while self._timers:
             time_ns, _, waiting = self._timers[0]
             if time_ns > self._now_ns and not waiting.done:
@@ -77,10 +95,14 @@ class Delta:
         return None
 
     def settled(self) -> bool:
-        return not self._buffer
+        return not self._buffer and not self._held
 
     def counters(self) -> Mapping[str, int]:
         return dict(self._counts)
+
+    def phase(self) -> str:
+        """How much waits in the buffer, up to a few, and whether it is silent after a restart."""
+        return f"{min(len(self._buffer), 3)} {'silent' if self._held else ''}"
 
     # sending
 

@@ -17,6 +17,7 @@ class Printed:
     order: bool = False  # what becomes deliverable together is delivered as it arrived (D-DC-3)
     skew: bool = False  # no R0 although clocks differ (D-DC-9)
     overtaken: bool = False  # no test against an older message of the same sender (D-DC-13)
+    restart: bool = False  # who comes back speaks at once, having forgotten what it said (D-DC-14)
 
 
 def all_printed() -> Printed:

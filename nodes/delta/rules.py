@@ -75,6 +75,22 @@ def accept_overtaken(ts: int, delivered_ns: int) -> bool:
     return False
 
 
+# D-DC-14, R7: an agent that comes back has lost CB, so what it sends does not name what its earlier life sent, and can
+# be delivered first; the older message then is overtaken although it comes in time. Invariant of R7: when a message
+# of a later life can be delivered (R0), every message of an earlier one has arrived or expired, by the receiver's own
+# clock. The ε on top of Δ' is for a clock that was set back, within ε, while nobody looked.
+
+
+def silent_until_expiry(limit_ns: int, epsilon_ns: int) -> int:
+    """R7: for so long after a restart nothing is sent, only received."""
+    return limit_ns + epsilon_ns + 1
+
+
+def speaking_at_once(limit_ns: int, epsilon_ns: int) -> int:
+    """The paper knows no restarts."""
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """One of each pair."""
@@ -84,6 +100,7 @@ class Rules:
     order: Callable[[int, int, int], tuple[int, int]]
     not_before: Callable[[int], int]
     overtaken: Callable[[int, int], bool]
+    silence: Callable[[int, int], int]
 
 
 def rules_for(options: DeltaOptions) -> Rules:
@@ -95,4 +112,5 @@ def rules_for(options: DeltaOptions) -> Rules:
         order=by_arrival if printed.order else by_time_stamp,
         not_before=held_never if printed.skew else held_until_its_time,
         overtaken=accept_overtaken if printed.overtaken else refuse_overtaken,
+        silence=speaking_at_once if printed.restart else silent_until_expiry,
     )

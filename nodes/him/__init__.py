@@ -43,6 +43,7 @@ PROTOCOL = ProtocolSpec(
     pdus=PDUS,
     max_payload=MAX_PAYLOAD,
     silence_ns=silence_ns,
+    phase=Him.phase,
     key_file=lambda options: options.key_file if options.auth == "hmac" else "",
     beats=lambda options: options.alive_ns > 0,
 )

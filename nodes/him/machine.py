@@ -136,6 +136,11 @@ class Him:
         self._sender.excluded()
         self._tester.view_changed(frozenset())
 
+    def phase(self) -> str:
+        """The states of our own messages, each once, whether we test, and how many members we see."""
+        tests = "" if self._tester.settled() else "testing"
+        return f"{self._sender.phase()} {tests} {len(self._core.members)}"
+
     def settled(self) -> bool:
         return self._membership.settled() and self._tester.settled() and self._sender.settled()
 

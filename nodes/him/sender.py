@@ -41,6 +41,11 @@ class Sending:
     outcome: str = ""
     late: set[int] = field(default_factory=set)  # about whom a late alarm was given
 
+    @property
+    def phase(self) -> str:
+        """Where it is in the procedure, in a word."""
+        return self.outcome or ("asking" if self.probing else "waiting" if self.waiting else "round")
+
 
 class Sender:
     """All messages of ours."""
@@ -373,6 +378,10 @@ class Sender:
         for node in sending.probing:
             self._core.timers.cancel(("probe", sending.seq, node))
         sending.probing = {}
+
+    def phase(self) -> str:
+        """What our messages wait for, each once."""
+        return " ".join(sorted({one.phase for one in self._open.values()}))
 
     def settled(self) -> bool:
         return not any(self.busy(seq) for seq in self._open)

@@ -31,4 +31,5 @@ PROTOCOL = ProtocolSpec(
     pdus=PDUS,
     longest_wait_ns=longest_wait_ns,
     max_payload=MAX_PAYLOAD,
+    phase=lambda entity: str(entity.core.phase.mode.value),
 )

@@ -34,4 +34,5 @@ PROTOCOL = ProtocolSpec(
     longest_wait_ns=longest_wait_ns,
     beats=lambda options: True,
     max_payload=MAX_PAYLOAD,
+    phase=lambda entity: f"{entity.standing.vm.value} {entity.core.phase.mode.value}",
 )

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from nodes.him.machine import Him
-from nodes.him.sender import Sending
 from nodes.machine import Received
 from nodes.st.machine import St
 from nodes.st.round import Mode
@@ -81,13 +80,7 @@ def _to(machine: Any) -> dict[Any, str]:
 
 
 def _him(machine: Any) -> dict[Any, str]:
-    return {seq: _of_message(one) for seq, one in machine._sender._open.items()}
-
-
-def _of_message(one: Sending) -> str:
-    if one.outcome:
-        return one.outcome
-    return "asking" if one.probing else "waiting" if one.waiting else "round"
+    return {seq: one.phase for seq, one in machine._sender._open.items()}
 
 
 def observe(count: int) -> dict[str, Seen]:

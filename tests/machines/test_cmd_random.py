@@ -54,7 +54,7 @@ class Watched(World):
 
     def follow(self) -> None:
         """What happened, from the notes alone: the events in each node's causal past."""
-        for event in self._events[self.read :]:
+        for event in self.events[self.read :]:
             message = (event.about, event.seq)
             past = self.past.setdefault(event.node, {})
             if event.kind is NoteKind.SENT:
@@ -66,7 +66,7 @@ class Watched(World):
                 if event.about != event.node:
                     past.update(self.at_send[message])
                     past[event.node, message] = None
-        self.read = len(self._events)
+        self.read = len(self.events)
 
     def check(self, number: int) -> None:
         machine = self.machine(number)

@@ -1,0 +1,31 @@
+"""What is searched: a scenario, or a protocol by its name, which stands for a plain scenario that names no fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from harness.scenario import load
+from harness.scenario.explore import Explore
+from harness.scenario.find import find
+from harness.scenario.model import Scenario
+
+SPACES = Path(__file__).parent / "spaces"
+
+
+def base_of(word: str, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
+    """The scenario meant, with the bounds of its search: its own, those of its protocol, or the general ones."""
+    known = SPACES / f"{word}.toml"
+    scenario = load(known if known.is_file() else find(word), settings=settings, seed=seed)
+    if scenario.explore is not None:
+        return scenario
+    theirs = SPACES / f"{scenario.protocol}.toml"
+    space = load(theirs).explore if theirs.is_file() else None
+    return replace(scenario, explore=_within(space or Explore(), scenario))
+
+
+def _within(space: Explore, scenario: Scenario) -> Explore:
+    """What the scenario says itself is not drawn."""
+    messages = 0 if scenario.workload is not None else space.messages
+    return replace(space, nodes=(), messages=messages, options=(), loss=(0.0,), delay=(0,))

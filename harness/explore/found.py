@@ -1,0 +1,97 @@
+"""From a failure to a scenario that a person can read and everybody can repeat: shrunk, told, written, confirmed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.engines.outcome import EngineError, EngineOptions
+from harness.explore.brief import brief
+from harness.explore.explicit import explicit
+from harness.explore.hunt import Failure
+from harness.explore.judging import ENDLESS, THROWN, judged
+from harness.explore.reduce import reduce
+from harness.judges import Outcome
+from harness.runs import carry_out, fresh
+from harness.scenario import load
+from harness.scenario.explore import Explore
+from harness.scenario.model import Expect, Scenario, Script
+from harness.verdict import judge_run
+
+SHRINK_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One failure, shrunk."""
+
+    case: Scenario
+    properties: tuple[str, ...]
+    sentence: str  # of the judge
+    runs: int  # until it was found
+    seconds: float
+    shrink_s: float
+    drawn: Scenario  # as it was found
+
+    @property
+    def size(self) -> str:
+        """In words."""
+        return _size(self.case)
+
+
+def _size(case: Scenario) -> str:
+    messages = len(case.workload.message) if isinstance(case.workload, Script) else 0
+    parts = ((len(case.fault), "fault"), (messages, "message"), (len(case.nodes), "node"))
+    return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in parts)
+
+
+def shrunk(failure: Failure, space: Explore, runs: int, seconds: float) -> Found:
+    """Make chance explicit, then leave out what does not matter."""
+    begin = time.monotonic()
+    fewest = min((*space.nodes, len(failure.case.nodes)))
+
+    def broken(case: Scenario) -> bool:
+        return len(case.nodes) >= fewest and bool(judged(case, space).broken & failure.broken)
+
+    case = failure.case
+    if not failure.broken & {ENDLESS, THROWN}:
+        certain = explicit(case)
+        case = certain if broken(certain) else case
+    case = reduce(case, broken, SHRINK_S)
+    against = judged(case, space).against
+    names = tuple(verdict.property for verdict in against)
+    expect = tuple(Expect(property=name) for name in names if name not in (ENDLESS, THROWN))
+    case = replace(case, name=f"{case.protocol}-{'-'.join(names)}"[:90], expect=expect, explore=None)
+    sentence = "; ".join(f"{verdict.property}: {verdict.sentence}" for verdict in against)
+    return Found(case, names, sentence, runs, seconds, time.monotonic() - begin, failure.case)
+
+
+def write(found: Found, folder: Path) -> Path:
+    """The scenario file, with a comment on how it was found."""
+    folder.mkdir(parents=True, exist_ok=True)
+    number, path = 1, folder / f"{found.case.name}.toml"
+    while path.exists():
+        number += 1
+        path = folder / f"{found.case.name}-{number}.toml"
+    lines = (
+        f"Found by `tutti explore` in run {found.runs}, after {found.seconds:.0f} s, and shrunk",
+        f"in {found.shrink_s:.0f} s from {_size(found.drawn)} to {found.size}.",
+        f"In memory the judges said: {found.sentence}",
+    )
+    path.write_text("".join(f"# {line}\n" for line in lines) + "\n" + brief(found.case))
+    load(path)  # what a person could not run must not be written
+    return path
+
+
+def confirm(path: Path, properties: Sequence[str], out: Path) -> str:
+    """Carry the file out on the emulated network: "" if it fails there as it does in memory, else what differs."""
+    scenario = load(path)
+    try:
+        run = carry_out(scenario, fresh(scenario, str(out)), EngineOptions(), lambda now: None)
+    except EngineError as error:
+        return "" if {ENDLESS, THROWN} & set(properties) else f"it could not be carried out: {error}"
+    said = {one.verdict.property: one.verdict for one in judge_run(run).properties}
+    differing = [name for name in properties if name in said and said[name].outcome is not Outcome.FAIL]
+    return "; ".join(f"{name} is {said[name].outcome} there: {said[name].sentence}" for name in differing)

@@ -1,0 +1,100 @@
+"""One process's search: draw a case, carry it out, look whether it is new, judge it; mutate what was new."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as hypothesis_seed
+from hypothesis import strategies as st
+
+from harness.explore.draw import cases
+from harness.explore.judging import Judged, judged
+from harness.explore.mutate import Parent, mutated
+from harness.explore.novelty import Word
+from harness.explore.stage import START_NS
+from harness.scenario.model import Scenario
+
+BATCH = 40  # cases that are drawn before one looks whether it is time to stop
+PARENTS = 200  # of the cases that showed something new, so many are mutated
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A case that fails, as it was drawn, and what for."""
+
+    case: Scenario
+    broken: frozenset[str]
+    runs: int  # of this process, this one included
+
+
+@dataclass(slots=True)
+class Hunt:
+    """What was done so far."""
+
+    base: Scenario
+    seed: int
+    runs: int = 0
+    batches: int = 0
+    seconds: float = 0.0  # spent in runs and judges, not in drawing
+    judging_s: float = 0.0
+    words: dict[Word, int] = field(default_factory=dict)  # what ever happened, and in which run first
+    parents: list[Parent] = field(default_factory=list)
+
+    def batch(self) -> Iterator[Failure]:
+        """Draw and carry out some cases; those that fail."""
+        space = self.base.explore
+        assert space is not None
+        drawn = cases(self.base, space)
+        if self.parents:
+            drawn = st.one_of(drawn, *[mutated(tuple(self.parents[-PARENTS:]), space)] * 2)
+        failures: list[Failure] = []
+        self.batches += 1
+
+        @hypothesis_seed(self.seed * 1_000_003 + self.batches)
+        @settings(
+            max_examples=BATCH,
+            phases=[Phase.generate],
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(drawn)
+        def one(case: Scenario) -> None:
+            found = self.visit(case)
+            if found is not None:
+                failures.append(found)
+
+        one()
+        yield from failures
+
+    def visit(self, case: Scenario) -> Failure | None:
+        """Carry out one case."""
+        begin = time.perf_counter()
+        space = self.base.explore
+        assert space is not None
+        result = judged(case, space)
+        self.runs += 1
+        self.seconds += time.perf_counter() - begin
+        self.judging_s += result.judging_s
+        self._learn(case, result)
+        return Failure(case, result.broken, self.runs) if result.against else None
+
+    def _learn(self, case: Scenario, result: Judged) -> None:
+        new = {word: at_ns for word, at_ns in result.words.items() if word not in self.words}
+        if new:
+            self.words.update(dict.fromkeys(new, self.runs))
+            moments = tuple(sorted({at_ns - START_NS for at_ns in new.values() if at_ns >= START_NS}))
+            self.parents.append(Parent(case, moments))
+
+
+Told = Callable[[Hunt, list[Failure]], bool]  # after each batch; whether to go on
+
+
+def hunt(base: Scenario, seed: int, told: Told) -> None:
+    """Search until it is told to stop."""
+    state = Hunt(base, seed)
+    while told(state, list(state.batch())):
+        pass

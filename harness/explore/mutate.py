@@ -1,0 +1,91 @@
+"""Cases that are like one that showed something new, but for a few changes, near the moments at which it was new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from harness.explore.draw import Draw, Times, message, some_faults
+from harness.explore.edit import option_values, possible
+from harness.scenario.explore import Explore
+from harness.scenario.model import Scenario, Script
+
+CHANGES = 3  # at most
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """A case and when, counted from its start, something new happened in it."""
+
+    case: Scenario
+    moments: tuple[int, ...]
+
+
+def mutated(parents: Sequence[Parent], space: Explore) -> st.SearchStrategy[Scenario]:
+    """One of them, changed."""
+
+    @st.composite
+    def made(raw: Callable[[st.SearchStrategy[Any]], Any]) -> Scenario:
+        draw = Draw(raw)
+        parent = draw.one(parents)
+        case, times = parent.case, Times(space.within_ns, parent.moments)
+        for _ in range(draw.number(1, CHANGES)):
+            case = draw.one(_CHANGES)(draw, case, space, times)
+        return possible(case)
+
+    return made()
+
+
+def _another_fault(draw: Draw, case: Scenario, space: Explore, times: Times) -> Scenario:
+    if not space.faults:
+        return case
+    return replace(case, fault=(*case.fault, *some_faults(draw, case, space, times)))
+
+
+def _one_fault_less(draw: Draw, case: Scenario, space: Explore, times: Times) -> Scenario:
+    if not case.fault:
+        return case
+    gone = draw.number(0, len(case.fault) - 1)
+    return replace(case, fault=case.fault[:gone] + case.fault[gone + 1 :])
+
+
+def _at_another_time(draw: Draw, case: Scenario, space: Explore, times: Times) -> Scenario:
+    if not case.fault:
+        return case
+    moved = draw.number(0, len(case.fault) - 1)
+    faults = list(case.fault)
+    faults[moved] = replace(faults[moved], at_ns=times.instant(draw))
+    return replace(case, fault=tuple(faults))
+
+
+def _another_message(draw: Draw, case: Scenario, space: Explore, times: Times) -> Scenario:
+    if not isinstance(case.workload, Script) or not space.messages:
+        return case
+    more = replace(message(draw, case, space, times), at_ns=times.instant(draw))
+    return replace(case, workload=Script(message=(*case.workload.message, more)))
+
+
+def _another_seed(draw: Draw, case: Scenario, space: Explore, times: Times) -> Scenario:
+    return replace(case, seed=draw.number(1, 1000))
+
+
+def _another_option(draw: Draw, case: Scenario, space: Explore, times: Times) -> Scenario:
+    choices = option_values(case, space)
+    if not choices:
+        return case
+    field, values = draw.one(choices)
+    return replace(case, options=replace(case.options, **{field: draw.one(values)}))
+
+
+_CHANGES = (
+    _another_fault,
+    _another_fault,
+    _at_another_time,
+    _one_fault_less,
+    _another_message,
+    _another_seed,
+    _another_option,
+)

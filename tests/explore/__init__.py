@@ -1,0 +1,1 @@
+"""Explore: scenarios in memory, what is drawn, how it is made smaller, and the command."""

@@ -1,0 +1,178 @@
+"""What is drawn can be run, what fails is made small, and the command says which it was."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from harness.cli import main
+from harness.explore.base import SPACES, base_of
+from harness.explore.brief import brief
+from harness.explore.corpus import corpus
+from harness.explore.draw import cases
+from harness.explore.edit import possible, without_node
+from harness.explore.found import shrunk, write
+from harness.explore.hunt import Failure, Hunt
+from harness.explore.judging import judged
+from harness.explore.novelty import Word
+from harness.explore.reduce import reduce
+from harness.explore.search import Tally
+from harness.scenario import ScenarioError, dump, load, loads
+from harness.scenario.faults.chosen import Drop
+from harness.scenario.faults.crash import Crash
+from harness.scenario.faults.restart import Restart
+from harness.scenario.find import shipped
+from harness.scenario.model import Scenario, Script
+from harness.scenario.pdus import PduMatch
+
+MS = 1_000_000
+NAMES = sorted(path.stem for path in SPACES.glob("*.toml"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_case_is_a_scenario_that_can_be_written_and_run(name: str) -> None:
+    base = base_of(name)
+    assert base.explore is not None
+    kinds: set[str] = set()
+
+    @settings(max_examples=40, phases=[Phase.generate], database=None, deadline=None, derandomize=True,
+              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(cases(base, base.explore))
+    def one(case: Scenario) -> None:
+        assert loads(dump(case)) == case
+        assert loads(brief(case)) == case
+        kinds.update(fault.KIND for fault in case.fault)
+
+    one()
+    assert len(kinds) > 5
+
+
+@pytest.mark.parametrize("name", [name for name in shipped() if name.endswith(("mixed", "everything", "chosen"))])
+def test_a_scenario_in_brief_is_the_same(name: str) -> None:
+    scenario = load(shipped()[name])
+    assert loads(brief(scenario)) == scenario
+    assert len(brief(scenario)) < len(dump(scenario))
+
+
+def test_without_a_node_the_others_move_down() -> None:
+    scenario = load(shipped()["to/mixed"])
+    fewer = without_node(scenario, "n2")
+    assert fewer.nodes == ("n1", "n2", "n3", "n4")
+    assert loads(dump(fewer)) == fewer
+    assert [fault.node for fault in fewer.fault if isinstance(fault, Crash)] == [("n4",), ("n1",)]
+
+
+def test_a_restart_without_its_crash_is_none() -> None:
+    scenario = load(shipped()["raw/crash-restart"])
+    rest = tuple(fault for fault in scenario.fault if not isinstance(fault, Crash))
+    assert any(isinstance(fault, Restart) for fault in rest)
+    assert not any(isinstance(fault, Restart) for fault in possible(replace(scenario, fault=rest)).fault)
+
+
+def planted() -> Scenario:
+    """24 faults, 40 losses and 10 messages; two faults, one loss and a message matter."""
+    base = base_of("cmd")
+    crashes = [
+        one
+        for k in range(12)
+        for one in (Crash(at_ns=(10 * k + 1) * MS, node=("n3",)), Restart(at_ns=(10 * k + 5) * MS, node=("n3",)))
+    ]
+    losses = [Drop(pdu=PduMatch(types=("DATA",), src=(1,)), towards=("n2",), skip=k) for k in range(40)]
+    message = load(shipped()["cmd/restart-both"]).workload
+    assert isinstance(message, Script)
+    messages = tuple(replace(message.message[0], at_ns=k * 7_123_456, data=f"m{k}") for k in range(10))
+    return replace(base, explore=None, fault=(*crashes, *losses), workload=Script(message=messages))
+
+
+def test_planted_parts_are_found_among_many() -> None:
+    def broken(case: Scenario) -> bool:
+        drops = {fault.skip for fault in case.fault if isinstance(fault, Drop)}
+        back = sum(isinstance(fault, Restart) for fault in case.fault)
+        assert isinstance(case.workload, Script)
+        return 27 in drops and back >= 2 and any(one.data == "m7" for one in case.workload.message)
+
+    case = planted()
+    small = reduce(case, broken, 120)
+    assert broken(small)
+    assert len(small.fault) == 5  # two crashes, their restarts, one loss
+    assert isinstance(small.workload, Script) and len(small.workload.message) == 1
+    assert small.workload.message[0].at_ns == 0
+
+
+def test_a_printed_rule_is_found_shrunk_written_and_fails_again(tmp_path: Path) -> None:
+    base = base_of("cmd", ["cmd.printed.clock=true"])
+    assert base.explore is not None
+    state, failures = Hunt(base, seed=1), list[Failure]()
+    while not failures:
+        assert state.runs < 2000, "explore cmd --set cmd.printed.clock=true"
+        failures = list(state.batch())
+    found = shrunk(failures[0], base.explore, state.runs, 0.0)
+    assert found.properties == ("CD-1",)
+    assert len(found.case.fault) <= 2 and len(found.case.nodes) <= 3
+    path = write(found, tmp_path)
+    again = load(path)
+    assert {one.property for one in judged(again).against} == {"CD-1"}
+    assert path.read_text().startswith("# Found by")
+    repaired = load(path, settings=["cmd.printed.clock=false"])
+    assert not judged(repaired).against
+
+
+def test_two_searches_with_one_seed_are_one() -> None:
+    def words(seed: int) -> dict[Word, int]:
+        state = Hunt(base_of("delta"), seed)
+        for _ in range(2):
+            list(state.batch())
+        return state.words
+
+    assert words(1) == words(1) != words(2)
+
+
+def test_silence_is_worth_what_statistics_say() -> None:
+    assert Tally(runs=0).excluded == 1.0
+    assert Tally(runs=299).excluded == pytest.approx(0.01, rel=0.01)
+    assert Tally(runs=2995).excluded == pytest.approx(0.001, rel=0.01)
+
+
+def test_the_command_says_whether_something_was_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["explore", "cmd", "--runs", "40", "--jobs", "1", "--memory-only", "--json", "--out", str(tmp_path)]
+    assert main([*words, "--set", "explore.most_faults=0"]) == 0
+    quiet = json.loads(capsys.readouterr().out)
+    assert quiet["failures"] == [] and quiet["runs"] >= 40 and 0 < quiet["excluded_rate"] < 0.1
+    assert main([*words[:3], "4000", *words[4:], "--set", "cmd.rules=printed"]) == 1
+    loud = json.loads(capsys.readouterr().out)
+    (failure,) = loud["failures"]
+    assert Path(failure["file"]).is_file() and failure["network"] is None
+
+
+def test_bad_words_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", "nothing"]) == 64
+    assert main(["explore", "cmd", "--set", "explore.options.windw=[1]"]) == 64
+    assert "did you mean 'window'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ('explore.faults=["crsh"]', "did you mean"),
+        ("explore.payload=[100000]", "a payload of cmd has"),
+        ("explore.nodes=[0]", "at least one node"),
+        ('explore.properties=["CD-9"]', "no property is called"),
+        ("explore.options={ window = [0.5] }", "whole number"),
+        ('explore.loss=["100%"]', "below 100%"),
+        ('explore.within="0ms"', "above 0"),
+    ],
+)
+def test_bounds_that_cannot_be_are_told(setting: str, reason: str) -> None:
+    with pytest.raises(ScenarioError, match=reason):
+        base_of("cmd", [setting])
+
+
+@pytest.mark.parametrize("name", list(corpus()) or [None])
+def test_what_was_found_once_does_not_fail_any_more(name: str | None) -> None:
+    if name is not None:
+        path = corpus()[name]
+        assert not judged(load(path)).against, f"tutti run {path}"
