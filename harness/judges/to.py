@@ -17,6 +17,8 @@ from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, Undecided, all_of, judge_of, when_quiet
 from harness.judges.facts import Facts, Life
 from harness.judges.order import disagreement
+from harness.judges.progress import never_sent
+from nodes.wire.note import NoteKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +207,28 @@ def _preacked_delivered(facts: Facts) -> Finding:
     return Holds("what was pre-acknowledged was delivered")
 
 
+def _majority_lost(facts: Facts) -> Holds | None:
+    """Logs are in memory: what a majority has lost at once nobody need have any more."""
+    nodes, worst = len(facts.evidence.nodes), _most_down_at_once(facts)
+    return Holds(f"{worst} of {nodes} were down at once: then nothing is promised") if 2 * worst >= nodes else None
+
+
+def _most_down_at_once(facts: Facts) -> int:
+    """Nodes that had crashed or left and were not back yet."""
+    changes = []
+    for life in facts.lives:
+        if life.stopped is not None:
+            changes.append((life.stopped.time_ns, 1, life.node, 1))
+        if not life.first and life.views:
+            changes.append((life.views[0].time_ns, 0, life.node, -1))
+    down: dict[int, int] = {}
+    worst = 0
+    for _, _, node, change in sorted(changes):
+        down[node] = max(0, down.get(node, 0) + change)
+        worst = max(worst, sum(count > 0 for count in down.values()))
+    return worst
+
+
 @judge_of("TD-4", "view agreement: live entities end with the same view")
 def same_view(facts: Facts) -> Finding:
     return when_quiet(facts, _same_last_view)
@@ -232,39 +256,66 @@ def _members(peers: tuple[int, ...]) -> str:
     return "{" + ",".join(map(str, sorted(peers))) + "}"
 
 
-@judge_of("TD-5", "liveness: with a minority stopped, live entities' messages are all delivered and delivery goes on")
+@judge_of(
+    "TD-5",
+    "liveness: since a majority is up and connected, live entities' messages are all sent and delivered, by everybody",
+)
 def goes_on(facts: Facts) -> Finding:
-    return _majority_lost(facts) or when_quiet(facts, _nothing_of_the_living_lost)
+    since_ns, there = _majority_since(facts)
+    if since_ns is None:
+        return Holds("no majority is up and connected at the end: then nothing is promised")
+    return when_quiet(facts, partial(_nothing_of_the_living_lost, since_ns=since_ns, there=there))
 
 
-def _majority_lost(facts: Facts) -> Holds | None:
-    """Logs are in memory: what a majority has lost at once nobody need have any more."""
-    nodes, worst = len(facts.evidence.nodes), _most_down_at_once(facts)
-    return Holds(f"{worst} of {nodes} were down at once: then nothing is promised") if 2 * worst >= nodes else None
+def _majority_since(facts: Facts) -> tuple[int | None, frozenset[int]]:
+    """Since when a majority was up and connected (0: always, None: at the end it is not), and who is up at the end."""
+    everybody = facts.evidence.nodes
+    out: set[tuple[str, int]] = set()  # kinds of faults and whom they keep away
+    severed: frozenset[tuple[int, int]] = frozenset()
+    since_ns: int | None = 0
+    for event in facts.of(NoteKind.FAULT):
+        fault = event.fault
+        concerned = fault.nodes or everybody
+        if "partition" in (fault.kind, *fault.ends):
+            severed = fault.severed
+        if fault.ends:
+            out -= {(kind, node) for kind in fault.ends for node in concerned}
+        elif fault.kind in _AWAY:
+            out |= {(fault.kind, node) for node in concerned}
+        if not _is_majority(_there(everybody, out), severed, len(everybody)):
+            since_ns = None
+        elif since_ns is None:
+            since_ns = event.time_ns
+    return since_ns, _there(everybody, out)
 
 
-def _most_down_at_once(facts: Facts) -> int:
-    """Nodes that had crashed or left and were not back yet."""
-    changes = []
-    for life in facts.lives:
-        if life.stopped is not None:
-            changes.append((life.stopped.time_ns, 1, life.node, 1))
-        if not life.first and life.views:
-            changes.append((life.views[0].time_ns, 0, life.node, -1))
-    down: dict[int, int] = {}
-    worst = 0
-    for _, _, node, change in sorted(changes):
-        down[node] = max(0, down.get(node, 0) + change)
-        worst = max(worst, sum(count > 0 for count in down.values()))
-    return worst
+_AWAY = frozenset({"crash", "leave", "pause", "link"})
 
 
-def _nothing_of_the_living_lost(facts: Facts) -> Finding:
-    live = {life.index for life in facts.lives if life.up}
-    founders = [life for life in facts.lives if life.up and life.first]
-    mine = facts.s_message[np.isin(facts.s_life, list(live))]
-    for life in founders:
-        lost = mine[~np.isin(mine, facts.log(life.index))]
+def _there(everybody: tuple[int, ...], out: set[tuple[str, int]]) -> frozenset[int]:
+    return frozenset(everybody) - {node for _, node in out}
+
+
+def _is_majority(there: frozenset[int], severed: frozenset[tuple[int, int]], nodes: int) -> bool:
+    """Are there more than half who hear, and are heard by, more than half?"""
+    connected = [node for node in there if 2 * sum(not {(node, one), (one, node)} & severed for one in there) > nodes]
+    return 2 * len(connected) > nodes
+
+
+def _nothing_of_the_living_lost(facts: Facts, since_ns: int, there: frozenset[int]) -> Finding:
+    living = [life for life in facts.lives if life.up and life.node in there]
+    for life in living:
+        if not life.member:
+            return Broken(f"{life} was never let in again", _beginning(facts, life), by_absence=True)
+    unsent = never_sent(facts, since_ns, there)
+    if unsent is not None:
+        return unsent
+    mine = facts.s_message[np.isin(facts.s_life, [life.index for life in living])]
+    sent_ns = facts.notes.time_ns[facts.sent_at[mine]]
+    mine, sent_ns = mine[sent_ns >= since_ns], sent_ns[sent_ns >= since_ns]
+    for life in living:
+        due = mine if life.first else mine[sent_ns > life.views[0].time_ns]
+        lost = due[~np.isin(due, facts.log(life.index))]
         if len(lost):
             message = int(lost[np.argmin(facts.sent_at[lost])])
             return Broken(
@@ -272,10 +323,8 @@ def _nothing_of_the_living_lost(facts: Facts) -> Finding:
                 facts.sending(message),
                 by_absence=True,
             )
-    waiting = [life for life in facts.lives if life.up and not life.member]
-    if waiting:
-        return Broken(f"{waiting[0]} was never let in again", _beginning(facts, waiting[0]), by_absence=True)
-    return Holds(f"all {len(mine)} messages of live entities were delivered by all of them")
+    since = "" if not since_ns else ", sent since a majority is up and connected,"
+    return Holds(f"all {len(mine)} messages of live entities{since} were delivered by all of them")
 
 
 def _beginning(facts: Facts, life: Life) -> tuple[Event, ...]:

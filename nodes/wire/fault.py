@@ -21,6 +21,7 @@ _WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 _WRITTEN = {meaning: words for words, meaning in _WORDS.items()}
 _NODE = re.compile(r"\bn(\d+)\b")
+_PAIR = re.compile(r"\bn(\d+)>n(\d+)\b")
 _TOWARDS = "towards "
 
 
@@ -44,6 +45,11 @@ class FaultNote:
     def nodes(self) -> tuple[int, ...]:
         """The nodes that are named; none: it concerns everybody."""
         return self.peers or tuple(sorted({int(number) for number in _NODE.findall(self.about)}))
+
+    @property
+    def severed(self) -> frozenset[tuple[int, int]]:
+        """The (sender, receiver) pairs that a partition keeps apart."""
+        return frozenset((int(sender), int(receiver)) for sender, receiver in _PAIR.findall(self.about))
 
     @property
     def killed(self) -> tuple[int, ...]:

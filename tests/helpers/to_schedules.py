@@ -123,9 +123,30 @@ def busy_returns(seed: int, options: ToOptions) -> list[str]:
     for _ in range(80):
         src = chance.randrange(1, n + 1)
         world.at(returns + chance.randrange(-10, 200) * SLOT, lambda src=src: world.say(src))  # type: ignore[misc]
+    return _judged(world, returns + 2 * stop)
+
+
+def lost_majority(seed: int, options: ToOptions) -> list[str]:
+    """What is wrong where half of the cluster or more crashes, leaves or is cut off, comes back, and all go on."""
+    chance = random.Random(seed)
+    n = 3 + seed % 4
+    world = Restless(n, options, seed)
+    trouble, stop, begin = Trouble(world, chance), world.stop_time(), world.now
+    world.channel(SLOT, trouble.loss)
+    for node in chance.sample(range(1, n + 1), chance.randrange((n + 1) // 2, n + 1)):
+        at, span = begin + chance.randrange(stop), chance.randrange(1, 2 * stop)
+        befall = chance.choice((trouble.crash, trouble.crash, trouble.leave, trouble.cut))
+        befall(at, node, span)
+    for _ in range(20 * n):
+        src = chance.randrange(1, n + 1)
+        world.at(begin + chance.randrange(12 * stop), lambda src=src: world.say(src))  # type: ignore[misc]
+    return _judged(world, begin + 12 * stop)
+
+
+def _judged(world: Restless, until_ns: int) -> list[str]:
     try:
-        world.run(until_ns=returns + 2 * stop)
-        calm = world.run_until_calm(60 * stop)
+        world.run(until_ns=until_ns)
+        calm = world.run_until_calm(60 * world.stop_time())
     except (Broken, AssertionError) as error:
         return [f"{type(error).__name__}: {error}"]
     return ([] if calm else ["never calm"]) + failures(world, TD, quiet=calm)

@@ -16,6 +16,10 @@ _ABC = "1+a 2+b 3+c"
 # 3 crashes after a, comes back and joins after b; c is sent by its second life.
 _JOIN = "1+a 1-a 2-a 3-a x3 1[1,2 2[1,2 1+b 1-b 2-b r3 1[1,2,3 2[1,2,3 3[1,2,3 3+c 1-c 2-c 3-c"
 
+# 2 and 3 crash, come back, and are let in, as is 1, which left because it saw no majority.
+_LET_IN = "1[1,2,3 2[1,2,3 3[1,2,3"
+_BACK = f"x2 x3 l1 r2 r3 {_LET_IN}"
+
 CASES = [
     # TD-1
     ("TD-1", f"{_ABC} 1-abc 2-abc 3-abc end", PASS),
@@ -60,6 +64,20 @@ CASES = [
     ("TD-5", "1+a 1-a x2 x3 end", PASS),  # a majority is dead
     ("TD-5", "x3 1[1,2 2[1,2 r3 end", FAIL),  # never let in
     ("TD-5", "x3 r3 3[1,2,3 x2 1+a 1-a 3-a end", PASS),  # two stops, but one after the other
+    # A majority was down and came back. Of what was sent before nothing is promised, of what comes after all.
+    ("TD-5", f"1+a {_BACK} 1+b 1-b 2-b 3-b end", PASS),
+    ("TD-5", f"1+a {_BACK} 1+b 1-b 2-b end", FAIL),
+    ("TD-5", f"1+a {_BACK} 1+b end", FAIL),  # nobody delivers any more
+    ("TD-5", f"1+a {_BACK} 1&b end", FAIL),  # nobody sends any more
+    ("TD-5", "1+a x2 x3 r2 r3 end", FAIL),  # nobody lets anybody in any more
+    ("TD-5", f"1+a {_BACK} 1+b 1-b 2-b limit", UNKNOWN),
+    ("TD-5", f"1+a {_BACK} 1+b 1-b 2-b hole end", UNKNOWN),
+    ("TD-5", f"{_BACK} x2 x3 1&b end", PASS),  # ... and went again
+    ("TD-5", "x2 x3 r2 1[1,2 2[1,2 2+b 1-b end", FAIL),  # 1 and 2 are two of three
+    ("TD-5", "x2 1+a x3 r3 3[1,2,3 1-a end", PASS),  # 3 was let in after a
+    ("TD-5", "cut2 cut3 1+a join2 1+b 1-b 2-b end", PASS),  # 3 is still cut off
+    ("TD-5", "cut2 cut3 1+a join2 1+b 1-b end", FAIL),
+    ("TD-5", "cut2 cut3 1&a end", PASS),
     # TD-6
     ("TD-6", f"{_JOIN} end", PASS),
     ("TD-6", "1+a 1-a 2-a end", PASS),  # nobody joined

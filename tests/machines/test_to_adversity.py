@@ -8,7 +8,7 @@ import pytest
 
 from nodes.to.options import ToOptions
 from tests.helpers.seeds import EverySeed
-from tests.helpers.to_schedules import LIVE, SUSPENDED, busy_returns, complaints
+from tests.helpers.to_schedules import LIVE, SUSPENDED, busy_returns, complaints, lost_majority
 
 THOROUGH = bool(os.environ.get("TUTTI_THOROUGH"))
 RUNS = 10_000 if THOROUGH else 300
@@ -30,3 +30,8 @@ def test_busy_returns_hold(options: ToOptions, every_seed: EverySeed) -> None:
 @pytest.mark.parametrize("options", [None, LIVE], ids=["suspended", "live"])
 def test_larger_clusters_hold(options: ToOptions | None, every_seed: EverySeed) -> None:
     every_seed(range(RUNS // 15), lambda seed: complaints(seed, options, n=6 + seed % 4))
+
+
+@pytest.mark.parametrize("options", [SUSPENDED, LIVE], ids=["suspended", "live"])
+def test_a_cluster_goes_on_when_its_majority_is_back(options: ToOptions, every_seed: EverySeed) -> None:
+    every_seed(range(RUNS // 10), lambda seed: lost_majority(seed, options))
