@@ -3,6 +3,7 @@
 # name -> (module, function, what it measures); the function returns a Row or several
 BENCHES = {
     "platform": ("harness.bench.platform", "bench_platform", "whole runs against a naive testbed in the same kernel"),
+    "forks": ("harness.bench.forks", "bench_forks", "three times a thousand runs: do their captures differ?"),
     "decode": ("harness.bench.decode", "bench_decode", "the columnar decoder against Scapy, dpkt, tshark and C"),
     "fuzz": ("harness.bench.fuzz", "bench_fuzz", "a million wrong inputs for the codec, the reader and the decoder"),
     "evidence": (
