@@ -29,6 +29,7 @@ from harness.commands import (
     sweep,
     test,
     validate,
+    warm,
 )
 from harness.commands import list as list_
 from harness.status import EXPLAINED, INTERRUPTED, LACKS, PASS, UNKNOWN, USAGE
@@ -69,6 +70,7 @@ COMMANDS: dict[str, Command] = {
     "golden": golden,
     "clean": clean,
     "python": python,
+    "warm": warm,
     "completion": completion,
 }
 PASS_ON = ("pytest", "test", "python")  # commands that hand their arguments to another program

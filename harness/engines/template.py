@@ -28,42 +28,61 @@ _WORDS = 4096
 _DYING_S = 5.0
 
 
+def new_template(kernel: PrivateKernel, options: EngineOptions, agent: str = AGENT) -> Template:
+    """Boot one, in which the module `agent` will carry out runs."""
+    control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    log = tempfile.TemporaryFile()  # noqa: SIM115  (as long as the template lives)
+
+    def prepare() -> None:
+        die_with_parent()
+        if cpus:
+            os.sched_setaffinity(0, cpus)
+
+    with theirs, own_cpu() as cpus:
+        process = subprocess.Popen(
+            guest_command(kernel, options, agent, {}, scratch=_NOWHERE),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**guest_environment(_NOWHERE), "TUTTI_TEMPLATE": str(theirs.fileno())},
+            cwd="/",
+            start_new_session=True,
+            pass_fds=(theirs.fileno(),),
+            preexec_fn=prepare,
+        )
+    return Template(control, log, process.pid, process)
+
+
 class Template:
-    """A guest that can be forked for any run that its memory is enough for."""
+    """A guest that can be forked for any run that its memory is enough for: our own, or lent by who keeps it warm."""
 
-    def __init__(self, kernel: PrivateKernel, options: EngineOptions, agent: str = AGENT) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._log: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  (as long as we live)
+    def __init__(
+        self, control: socket.socket, log: BinaryIO, pid: int, process: subprocess.Popen[bytes] | None = None
+    ) -> None:
+        self._control = control
+        self._log = log
+        self.pid = pid
+        self._process = process
 
-        def prepare() -> None:
-            die_with_parent()
-            if cpus:
-                os.sched_setaffinity(0, cpus)
+    def lend(self, to: socket.socket) -> None:
+        """Let somebody else use it too."""
+        socket.send_fds(to, [str(self.pid).encode()], [self._control.fileno(), self._log.fileno()])
 
-        with theirs, own_cpu() as cpus:
-            self._process = subprocess.Popen(
-                guest_command(kernel, options, agent, {}, scratch=_NOWHERE),
-                stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
-                env={**guest_environment(_NOWHERE), "TUTTI_TEMPLATE": str(theirs.fileno())},
-                cwd="/",
-                start_new_session=True,
-                pass_fds=(theirs.fileno(),),
-                preexec_fn=prepare,
-            )
-
-    @property
-    def pid(self) -> int:
-        """Its process."""
-        return self._process.pid
+    @staticmethod
+    def lent(by: socket.socket) -> Template | None:
+        """What somebody lends; nothing if he does not."""
+        pid, passed, _, _ = socket.recv_fds(by, _WORDS, 2, socket.MSG_CMSG_CLOEXEC)
+        if len(passed) < 2:
+            return None
+        return Template(socket.socket(fileno=passed[0]), os.fdopen(passed[1], "rb"), int(pid))
 
     def close(self) -> None:
-        """End it; runs that are under way go on. For the process that started it."""
+        """Use it no more, and end it if it is ours; runs that are under way go on."""
         self._control.close()
         self._log.close()
-        self._process.kill()
-        self._process.wait()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
 
     @property
     def is_alive(self) -> bool:
@@ -85,7 +104,7 @@ class Template:
             finally:
                 _ended(life)
                 with contextlib.suppress(ProcessLookupError):
-                    os.sched_setaffinity(self._process.pid, os.sched_getaffinity(0))  # it has booted on one
+                    os.sched_setaffinity(self.pid, os.sched_getaffinity(0))  # it has booted on one
 
     def _how(self, life: socket.socket, files: Exchange) -> str:
         """How a fork has ended that should not. Until a run has a log of its own, what is said in the guest goes to its

@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager
 from harness.engines.guest import boot
 from harness.engines.kernel import private_kernel
 from harness.engines.outcome import EngineOptions
-from harness.engines.template import Template
+from harness.engines.template import Template, new_template
+from harness.engines.warm import borrow
 from harness.engines.watch import Attended
 from harness.exchange import Exchange
 from harness.manifest import Kernel
@@ -52,5 +53,6 @@ class Virtual:
         if known is None or not known.is_alive:
             if known is not None:
                 known.close()
-            known = _templates[options.memory_mb] = Template(self._private, options)
+            known = borrow(self._private, options) or new_template(self._private, options)
+            _templates[options.memory_mb] = known
         return known

@@ -16,7 +16,7 @@ from harness import rundir
 from harness.engines.guest import boot
 from harness.engines.kernel import private_kernel
 from harness.engines.outcome import EngineError, EngineOptions
-from harness.engines.template import Template
+from harness.engines.template import Template, new_template
 from harness.engines.watch import Attended
 from harness.exchange import Exchange, exchange
 from harness.scenario import Scenario, dump, loads
@@ -47,7 +47,7 @@ rounds = 5
 def template() -> Iterator[Template]:
     if not private_kernel().forks:
         pytest.skip("this private kernel cannot be forked")
-    with contextlib.closing(Template(private_kernel(), OPTIONS)) as one:
+    with contextlib.closing(new_template(private_kernel(), OPTIONS)) as one:
         yield one
 
 
@@ -127,7 +127,7 @@ def test_a_template_that_dies_says_so(template: Template, tmp_path: Path) -> Non
 def test_nothing_is_left_of_a_template(tmp_path: Path) -> None:
     pids = []
     for number in range(2):
-        with contextlib.closing(Template(private_kernel(), OPTIONS)) as one:
+        with contextlib.closing(new_template(private_kernel(), OPTIONS)) as one:
             pids.append(one.pid)
             if number:  # the other is closed before it has booted
                 fork(one, SMALL, tmp_path / "run")

@@ -16,7 +16,7 @@ import pytest
 from harness.engines.guest import boot
 from harness.engines.kernel import private_kernel
 from harness.engines.outcome import EngineError, EngineOptions
-from harness.engines.template import Template
+from harness.engines.template import new_template
 from harness.exchange import exchange
 from harness.rundir import RunDir
 from tests import ROOT
@@ -64,7 +64,7 @@ def forked(run: Path, options: EngineOptions, agent: str) -> None:
     """A fork of a template."""
     with (
         exchange(RunDir(run)) as files,
-        contextlib.closing(Template(private_kernel(), options, agent)) as template,
+        contextlib.closing(new_template(private_kernel(), options, agent)) as template,
         template.start(files, options) as guest,
     ):
         guest.wait(lambda now: None)
