@@ -22,13 +22,15 @@ from harness.scenario.faults.crash import Crash
 from harness.scenario.faults.impair import Change
 from harness.scenario.faults.leave import Leave
 from harness.scenario.faults.link import LinkState
-from harness.scenario.faults.partition import Partition
+from harness.scenario.faults.partition import LEAST, Partition
 from harness.scenario.faults.pause import Pause
 from harness.scenario.faults.restart import Restart
 from harness.scenario.faults.slow_reader import SlowReader
+from harness.scenario.faults.when import When
 from harness.scenario.model import ClockStart, Impair, Message, Scenario, Script
 from harness.scenario.pdus import PduMatch
 from nodes.wire import all_pdu_types
+from nodes.wire.note import NoteKind
 from topologies.impairments import GilbertElliott, Impairment
 
 T = TypeVar("T")
@@ -181,7 +183,36 @@ def clocks(draw: Draw, case: Scenario, space: Explore) -> tuple[ClockStart, ...]
 def some_faults(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
     """One thing that goes wrong, as one or two faults."""
     kind = draw.one(space.faults)
-    return _FAULTS[kind](draw, case, space, times)
+    found = _FAULTS[kind](draw, case, space, times)
+    if found and kind not in ("drop", "delay", "duplicate") and draw.number(0, 2) == 2:
+        return _awaiting(moment(draw, case), found)
+    return found
+
+
+def _awaiting(when: When, faults: Sequence[Fault]) -> list[Fault]:
+    """The same faults, counted from a moment in place of the start of the run."""
+    begin_ns = faults[0].at_ns
+    return [replace(fault, when=when, at_ns=fault.at_ns - begin_ns) for fault in faults]
+
+
+def moment(draw: Draw, case: Scenario) -> When:
+    """When somebody sends, gets or notes something, the first time or a later one."""
+    count, node = 1 + draw.one((0, 0, 1, 2, 5)), draw.number(1, len(case.nodes))
+    way = draw.one(("out", "in", "note"))
+    if way == "note":
+        kind = draw.one(_NOTED)
+        return When(note=PduMatch(src=(node,), fields=(("kind", int(kind)),)), count=count)
+    pdu = PduMatch(types=(draw.one(titles(case.protocol)),), src=(node,))
+    return When(pdu=pdu, towards=(draw.one(case.nodes),) if way == "in" else None, count=count)
+
+
+_NOTED = (NoteKind.SENT, NoteKind.DELIVERED, NoteKind.VIEW, NoteKind.STATE, NoteKind.ALARM, NoteKind.ACCEPTED)
+
+
+@lru_cache
+def titles(protocol: str) -> tuple[str, ...]:
+    """The types of a protocol's PDUs."""
+    return tuple(row.title for row in all_pdu_types() if row.proto.name.lower() == protocol)
 
 
 def _stop(draw: Draw, case: Scenario, times: Times, kind: type[Crash] | type[Leave]) -> list[Fault]:
@@ -196,21 +227,16 @@ def _partition(draw: Draw, case: Scenario, space: Explore, times: Times) -> list
     at_ns, length, nodes = times.instant(draw), times.length(draw), case.nodes
     if len(nodes) < 2:
         return []
-    shape = draw.one(("one", "halves", "one way", "bridge"))
-    if shape == "one way":
+    if draw.number(0, 3) == 3:  # one way
         sender = draw.one(nodes)
         others = draw.some([one for one in nodes if one != sender], len(nodes))
         if draw.yes():
             return [Partition(at_ns=at_ns, from_=(sender,), to=others, for_ns=length)]
         return [Partition(at_ns=at_ns, from_=others, to=(sender,), for_ns=length)]
-    if shape == "bridge" and len(nodes) > 2:
-        bridge = draw.one(nodes)
-        rest = [one for one in nodes if one != bridge]
-        half = draw.some(rest, len(rest) - 1)
-        groups: tuple[tuple[str, ...], ...] = ((bridge, *half), (bridge, *(one for one in rest if one not in half)))
-    else:
-        groups = (draw.some(nodes, 1 if shape == "one" else len(nodes) - 1),)
-    return [Partition(at_ns=at_ns, groups=groups, for_ns=length)]
+    shape = draw.one(tuple(LEAST))
+    if shape == "halves" or len(nodes) < LEAST[shape]:
+        return [Partition(at_ns=at_ns, groups=(draw.some(nodes, len(nodes) - 1),), for_ns=length)]
+    return [Partition(at_ns=at_ns, shape=shape, first=draw.one(nodes), for_ns=length)]
 
 
 def _link(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
@@ -244,9 +270,8 @@ def _slow_reader(draw: Draw, case: Scenario, space: Explore, times: Times) -> li
 
 
 def _chosen(draw: Draw, case: Scenario, times: Times, kind: type[Drop] | type[Delay] | type[Duplicate]) -> list[Fault]:
-    titles = [row.title for row in all_pdu_types() if row.proto.name.lower() == case.protocol]
     src = draw.one((0, *range(1, len(case.nodes) + 1)))
-    match = PduMatch(types=(draw.one(titles),), src=(src,) if src else ())
+    match = PduMatch(types=(draw.one(titles(case.protocol)),), src=(src,) if src else ())
     towards = draw.one((None, *((one,) for one in case.nodes)))
     count = draw.one((1, 1, 2, 5, None))
     more: dict[str, Any] = {"pdu": match, "towards": towards, "count": count}

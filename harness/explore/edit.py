@@ -12,7 +12,7 @@ from harness.scenario.faults.chosen import PduFault
 from harness.scenario.faults.course import Course
 from harness.scenario.faults.impair import Change
 from harness.scenario.faults.link import LinkState
-from harness.scenario.faults.partition import Partition
+from harness.scenario.faults.partition import LEAST, Partition
 from harness.scenario.model import Scenario, Script
 from harness.scenario.pdus import PduMatch
 from harness.scenario.schema import Problems, keys_of, read_value
@@ -67,7 +67,11 @@ def _only(scenario: Scenario, keep: frozenset[str], names: dict[str, str]) -> Sc
             if one.node in keep and (to or not one.to):
                 messages.append(replace(one, node=names[one.node], to=to))
         workload = Script(message=tuple(messages))
-    faults = [renamed for fault in scenario.fault if (renamed := _fault(fault, keep, names)) is not None]
+    faults = [
+        renamed
+        for fault in scenario.fault
+        if (moved := _awaited(fault, keep, names)) is not None and (renamed := _fault(moved, keep, names)) is not None
+    ]
     clocks = [replace(one, node=known(one.node)) for one in scenario.clock if known(one.node)]
     impairs = []
     for impair in scenario.impair:
@@ -94,6 +98,23 @@ def _is_node(word: str) -> bool:
     return word[:1] == "n" and word[1:].isdecimal()
 
 
+def _awaited(fault: Fault, keep: frozenset[str], names: dict[str, str]) -> Fault | None:
+    """With the moment that it waits for; None if that cannot come any more."""
+    when = fault.when
+    if when is None:
+        return fault
+    match = when.pdu or when.note
+    assert match is not None
+    src = tuple(int(names[f"n{one}"][1:]) for one in match.src if f"n{one}" in keep)
+    towards = tuple(names[one] for one in when.towards or () if one in keep)
+    if (match.src and not src) or (when.towards and not towards):
+        return None
+    match = replace(match, src=src)
+    if when.pdu is not None:
+        return replace(fault, when=replace(when, pdu=match, towards=towards or None))
+    return replace(fault, when=replace(when, note=match))
+
+
 def _fault(fault: Fault, keep: frozenset[str], names: dict[str, str]) -> Fault | None:
     def known(some: tuple[str, ...] | None) -> tuple[str, ...]:
         return tuple(names[one] for one in some or () if one in keep)
@@ -102,6 +123,10 @@ def _fault(fault: Fault, keep: frozenset[str], names: dict[str, str]) -> Fault |
         if fault.groups is not None:
             groups = tuple(group for one in fault.groups if (group := known(one)))
             return replace(fault, groups=groups) if groups else None
+        if fault.shape is not None:
+            first = names.get(fault.first or "n1")
+            few = len(keep) < LEAST[fault.shape]
+            return None if few or first is None else replace(fault, first=first)
         senders, receivers = known(fault.from_), known(fault.to)
         return replace(fault, from_=senders, to=receivers) if senders and receivers else None
     if isinstance(fault, LinkState):

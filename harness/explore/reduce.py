@@ -164,6 +164,9 @@ def _fault(fault: Fault, knobs: Knobs) -> Fault:
             least = 1 if one.name == "count" else 0
             fewer = [number for k in (3, 2, 1) if least < (number := value >> k) < value]
             changes[one.name] = knobs.one(list(dict.fromkeys((least, *fewer, value))))
+    if fault.when is not None and fault.when.count > 1:
+        counts = (*range(1, min(fault.when.count, 4)), fault.when.count)
+        changes["when"] = replace(fault.when, count=knobs.one(counts))
     if isinstance(fault, Partition) and fault.groups is not None:
         changes["groups"] = tuple(knobs.some(group) for group in fault.groups)
     if isinstance(fault, Change):
