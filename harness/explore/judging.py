@@ -49,12 +49,12 @@ def judged(case: Scenario, space: Explore = _PLAIN) -> Judged:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__}: {error} ({frame.filename.rpartition('/')[2]}:{frame.lineno})"
         return Judged(run, (Verdict(THROWN, Outcome.FAIL, where),))
-    begin = time.perf_counter()
+    begin = time.process_time()
     against = _against(run, case, space)
     if against and run.spec.beats(case.options):  # did it only need more time?
         longer = replace(case, settle_ns=LONGER * case.settle_ns)
         against = _against(Run(longer).all(), case, space)
-    return Judged(run, against, time.perf_counter() - begin)
+    return Judged(run, against, time.process_time() - begin)
 
 
 def _against(run: Run, case: Scenario, space: Explore) -> tuple[Verdict, ...]:
