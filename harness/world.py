@@ -23,7 +23,7 @@ from captures.evidence import Event, Evidence, Notes
 from nodes.machine import Farewell, Input, Log, Machine, Received, Send, Submit, Wake
 from nodes.wire import Pdu, decode_untrusted, encode
 from nodes.wire.fault import FaultNote
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, Submitted, digest_of
 
 # Is this copy lost? (pdu, receiver, now) -> bool
 Loss = Callable[[Pdu, int, int], bool]
@@ -256,7 +256,8 @@ class World:
             return
         outputs = node.machine.step(event, node.clock(self.now))
         if isinstance(event, Submit):
-            outputs = [Log(NoteKind.SUBMITTED, number, event.number, peers=event.to), *outputs]
+            said = Submitted(digest_of(event.data))
+            outputs = [Log(NoteKind.SUBMITTED, number, event.number, peers=event.to, values=said), *outputs]
         if self.witness is not None:
             self.witness.stepped(number, event, node.machine, self.now)
         self._after(number, outputs)

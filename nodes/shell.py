@@ -27,7 +27,7 @@ from nodes.streams import Streams
 from nodes.tally import Tally
 from nodes.waiting import readable
 from nodes.wire import RangeError, WireError, decode_untrusted, encode
-from nodes.wire.note import ClockSet, End, NoteKind, Ready
+from nodes.wire.note import ClockSet, End, NoteKind, Ready, Submitted, digest_of
 
 _PR_SET_NAME, _PR_SET_TIMERSLACK = 15, 29
 # Turns in a row without sleeping after which a machine is taken for stuck: with a clock that moves only while
@@ -145,7 +145,8 @@ class Shell:
         while self._next < len(self._schedule) and self._schedule[self._next].at_ns <= now:
             one = self._schedule[self._next]
             self._next += 1
-            self._note(Log(NoteKind.SUBMITTED, self._me, one.number, peers=one.to), local)
+            said = Submitted(digest_of(one.data))
+            self._note(Log(NoteKind.SUBMITTED, self._me, one.number, peers=one.to, values=said), local)
             self._carry_out(self._machine.step(Submit(one.number, one.to, one.data), local), local)
         deadline = self._machine.deadline
         if deadline is not None and deadline <= local:

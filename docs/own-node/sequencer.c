@@ -16,7 +16,7 @@ static struct { int origin; long long seq; char data[4096]; } held[MOST];
 static void deliver(int origin, long long seq, const char *data) {
     unsigned members; /* the first eight digits of the data say for whom it is */
     if (sscanf(data, "%8x", &members) == 1 && members >> (me - 1) & 1)
-        printf("note delivered about=%d seq=%lld\n", origin, seq);
+        printf("note delivered about=%d seq=%lld data=%s\n", origin, seq, data[8] ? data + 8 : "-");
 }
 
 static void order(int number, int origin, long long seq, const char *data) {

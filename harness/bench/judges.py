@@ -63,13 +63,13 @@ def _orderly(messages: int, everybody: tuple[int, ...], width: int) -> Iterator[
         nonlocal now
         now += 1_000
         numbers[node] += 1
-        # As delta notes them: the time stamp; no wait, no entries.
+        # As delta notes them: a digest, the time stamp; no wait, no entries.
         values: tuple[int, ...] = ()
         if kind is NoteKind.SENT:
             sent_ns[about, seq] = now
             values = (seq, now, 0)
         elif kind is NoteKind.DELIVERED:
-            values = (sent_ns[about, seq], 0, 0, 0, 0)
+            values = (0, sent_ns[about, seq], 0, 0, 0, 0)
         return Event(
             now, node, kind, about, seq, peers, values, "", 1, numbers[node], now, f"n{node}.pcap", numbers[node]
         )

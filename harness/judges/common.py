@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from captures.tables import Ints
-from harness.judges.base import Broken, Finding, Holds, all_of, judge_of, when_quiet
+from harness.judges.base import Broken, Finding, Holds, Undecided, all_of, judge_of, when_quiet
 from harness.judges.facts import Facts
+from nodes.wire.note import NoteKind
 
 
 @judge_of("NC", "no creation: what is delivered was sent, to this node, before")
@@ -35,6 +36,45 @@ def no_creation(facts: Facts) -> Finding:
             name = facts.name(facts.d_message[row])
             return Broken(f"n{event.node} delivered {name} before it was sent", (event, sending))
     return Holds(f"all {len(facts.d_message)} deliveries are of messages sent to that node before")
+
+
+@judge_of("NA", "no alteration: what is delivered is what was submitted, byte for byte")
+def no_alteration(facts: Facts) -> Finding:
+    submitted = _submitted_digests(facts)
+    told = facts.notes.values_of(facts.d_event)
+    known = np.flatnonzero((told.counts > 0) & (submitted[facts.d_message] >= 0))
+    other = known[told.at(0)[known] != submitted[facts.d_message[known]]]
+    if len(other):
+        event, message = facts.delivery(other[0]), facts.d_message[other[0]]
+        return Broken(
+            f"n{event.node} delivered other bytes as {facts.name(message)} than were submitted",
+            (event,),
+            facts.sending(message),
+        )
+    unknown = np.flatnonzero((submitted < 0) & (facts.sent_at >= 0))
+    if len(unknown):
+        return Undecided(f"nothing tells which bytes were submitted as {facts.name(unknown[0])}")
+    silent = np.flatnonzero(told.counts == 0)
+    if len(silent):
+        event = facts.delivery(silent[0])
+        return Undecided(
+            f"n{event.node} does not say which bytes it delivered as {facts.name(facts.d_message[silent[0]])}"
+        )
+    return Holds(f"all {len(known)} deliveries of what was submitted have the same bytes")
+
+
+def _submitted_digests(facts: Facts) -> Ints:
+    """Message -> the digest of what was submitted; -1: nothing tells."""
+    notes = facts.notes
+    rows = notes.of_kind(NoteKind.SUBMITTED)
+    by = (notes.node[rows].tolist(), notes.incarnation[rows].tolist(), notes.seq[rows].tolist())
+    values = notes.values_of(rows)
+    digests = dict(zip(zip(*by, strict=True), np.where(values.counts > 0, values.at(0), -1).tolist(), strict=True))
+    sent = notes.values_of(facts.s_event)
+    by = (notes.node[facts.s_event].tolist(), notes.incarnation[facts.s_event].tolist(), sent.at(0).tolist())
+    found = np.full(len(facts.keys), -1, np.int64)
+    found[facts.s_message] = [digests.get(key, -1) for key in zip(*by, strict=True)]
+    return found
 
 
 @judge_of("ND", "no duplication: a node delivers a message at most once")

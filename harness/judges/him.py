@@ -12,10 +12,9 @@ from captures.evidence import OUT, Event, Frame
 from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of
 from harness.judges.common import no_duplication
 from harness.judges.facts import Facts, name_of
-from nodes.him.notes import Delivered
 from nodes.him.options import HimOptions
 from nodes.wire.him import HAVE
-from nodes.wire.note import NoteKind
+from nodes.wire.note import Delivered, NoteKind, said
 
 _PACKETS = ("him.DATA", "him.QUERY", "him.ANSWER", "him.REPORT")  # what §4 of the paper counts; END comes on top
 _SLACK_NS = 50_000_000  # scheduling and the own packets' time on the network
@@ -47,7 +46,7 @@ def _messages(facts: Facts) -> list[_Message]:
 
 def _hash(facts: Facts, delivery: Event) -> int:
     """What was delivered, 0 if it does not say."""
-    told = facts.evidence.said(Delivered, delivery)
+    told = said(Delivered, delivery.values)
     return told.digest if told else 0
 
 

@@ -60,7 +60,7 @@ def never_sent(facts: Facts, since_ns: int = 0, nodes: Collection[int] | None = 
     """A submission since then, to a process that still runs (at one of these nodes), neither sent nor refused."""
     sent = _sent(facts)
     refused = {
-        (event.node, event.incarnation, submission(event.seq, event.values))
+        (event.node, event.incarnation, submission(event.kind, event.seq, event.values))
         for event in facts.of(NoteKind.REFUSED)
         if event.about in (0, event.node)
     }

@@ -108,7 +108,7 @@ def _waiting(
 def _key(event: Event) -> tuple[int, int]:
     """The message; or its submission, before it is one."""
     if event.kind in (NoteKind.SUBMITTED, NoteKind.SENT, NoteKind.REFUSED):
-        return event.node, submission(event.seq, event.values)
+        return event.node, submission(event.kind, event.seq, event.values)
     return event.about, event.seq
 
 

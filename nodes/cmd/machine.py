@@ -17,7 +17,7 @@ from nodes.lives import refused
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
 from nodes.wire import Pdu
 from nodes.wire.cmd import CmdData, CmdMatrix
-from nodes.wire.note import NoteKind, Refused
+from nodes.wire.note import NoteKind, Refused, digest_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,8 @@ class Cmd:
         for peer, build in copies.items():
             outputs += self._reliable.send(peer, build, now_ns)
         if self._me in to:  # my own copy does not travel (D-CM-7)
-            outputs.append(Log(NoteKind.DELIVERED, self._me, t, values=Delivered(0, 0, 0)))
+            own = Delivered(digest_of(event.data), 0, 0, 0)
+            outputs.append(Log(NoteKind.DELIVERED, self._me, t, values=own))
         return outputs
 
     # receiving
@@ -190,5 +191,5 @@ class Cmd:
             records, mine = copy.nrec, sum(record[1] == self._me for record in copy.r)
         else:
             records, mine = len(copy.sent), 0
-        said = Delivered(now_ns - queued.arrived_ns, records, mine)
+        said = Delivered(digest_of(copy.payload), now_ns - queued.arrived_ns, records, mine)
         return Log(NoteKind.DELIVERED, copy.src, copy.t, values=said), look

@@ -21,6 +21,7 @@ def vector(values: Sequence[int]) -> tuple[int, ...]:
 class Delivered(NamedTuple):
     """DELIVERED."""
 
+    digest: int  # of what was delivered
     waited_ns: int  # in the Queue
     records: int  # of the copy
     mine: int  # those of them that were for this node

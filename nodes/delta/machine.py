@@ -16,7 +16,7 @@ from nodes.delta.tags import Entries, Tag, pack, unexpired, union_max, unpack
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
 from nodes.wire import Pdu
 from nodes.wire.delta import DeltaData
-from nodes.wire.note import NoteKind, Refused
+from nodes.wire.note import NoteKind, Refused, digest_of
 
 
 @dataclass(slots=True, order=True)
@@ -126,7 +126,8 @@ class Delta:
         outputs.insert(0, Log(NoteKind.SENT, self._me, self._seq, peers=dest, values=Sent(event.number, ts, entries)))
         if self._me in dest:  # my own copy does not travel
             self._deliv[self._me] = ts
-            outputs.append(Log(NoteKind.DELIVERED, self._me, self._seq, values=Delivered(ts, 0, 0, 0, entries)))
+            own = Delivered(digest_of(event.data), ts, 0, 0, 0, entries)
+            outputs.append(Log(NoteKind.DELIVERED, self._me, self._seq, values=own))
         return outputs
 
     def _stamped(self, ts: int, dest: tuple[int, ...], data: bytes, now_ns: int) -> DeltaData:
@@ -262,5 +263,6 @@ class Delta:
         self._last_ns = max(self._last_ns, pdu.ts)  # D-DC-2
         assert waiting.free_ns is not None
         waited_ns, unnecessary_ns = now_ns - waiting.arrived_ns, now_ns - waiting.free_ns
-        said = Delivered(pdu.ts, waited_ns, unnecessary_ns, mine=len(waiting.mine), entries=len(pdu.cb))
+        digest, mine = digest_of(pdu.payload), len(waiting.mine)
+        said = Delivered(digest, pdu.ts, waited_ns, unnecessary_ns, mine, entries=len(pdu.cb))
         return Log(NoteKind.DELIVERED, pdu.src, pdu.seq, values=said)  # R3

@@ -16,6 +16,7 @@ class Sent(NamedTuple):
 class Delivered(NamedTuple):
     """DELIVERED."""
 
+    digest: int  # of what was delivered
     ts: int  # TS_m
     waited_ns: int  # since its arrival
     # The part of it in which R0 and condition (1) were true, as far as this agent can know: an entry that MAX_CB cut

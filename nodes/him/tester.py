@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nodes.him.core import Core
 from nodes.him.majority import Verdict, majority
-from nodes.him.notes import Delivered, digest
+from nodes.him.notes import Delivered
 from nodes.him.seal import hash_of
 from nodes.him.timing import decision_time_ns, round_trip_ns
 from nodes.him.tree import Tree
@@ -23,7 +23,7 @@ from nodes.wire.him import (
     HimReport,
     Reason,
 )
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, digest_of
 
 Key = tuple[int, int]  # originator, seq
 _LIST_MAX = 380  # "as many as fit" into 1,280 bytes
@@ -80,7 +80,7 @@ class Tester:
             self._core.timers.cancel(("hold", *held.key, query.src))
             self._answer(query, held)
         self.keep(held.key)
-        self._core.log(NoteKind.DELIVERED, origin, seq, values=Delivered(round_, digest(held.hash)))
+        self._core.log(NoteKind.DELIVERED, origin, seq, values=Delivered(digest_of(payload), round_))
         return held
 
     def on_data(self, pdu: HimData) -> None:

@@ -16,14 +16,13 @@ from collections.abc import Mapping, Sequence
 
 from nodes.machine import Farewell, Input, Log, Output, Received, Send, Setting, Submit
 from nodes.own.options import OwnOptions
-from nodes.wire.note import NoteKind
+from nodes.wire.note import Delivered, NoteKind, digest_of
 from nodes.wire.own import OwnPdu
 
 _PR_SET_PDEATHSIG = 1
 _DATA_MAX = 1400
 _OURS = {NoteKind.READY, NoteKind.SUBMITTED, NoteKind.CLOCK, NoteKind.FAULT, NoteKind.MARK, NoteKind.END}
 _KINDS = {kind.name.lower(): kind for kind in NoteKind if kind not in _OURS}
-_LISTS = ("peers", "values")
 _NUMBERS = ("about", "seq")
 
 
@@ -153,20 +152,30 @@ def _number(word: str, bits: int) -> int:
 
 
 def _log(kind: str, rest: str) -> Log:
-    """`delivered about=2 seq=7 peers=1,3 values=4,-5 text=all the rest`."""
+    """`delivered about=2 seq=7 data=6869 peers=1,3 values=4,-5 text=all the rest`."""
     if kind not in _KINDS:
         raise ValueError(f"there is no note {kind!r} for a program (there is {', '.join(_KINDS)})")
     words, _, text = f" {rest}".partition(" text=")
     numbers: dict[str, int] = {}
     lists: dict[str, tuple[int, ...]] = {}
+    data: bytes | None = None
     for word in words.split():
         key, _, value = word.partition("=")
         if key in _NUMBERS:
             numbers[key] = _number(value, 16 if key == "about" else 64)
         elif key == "peers":
             lists[key] = () if value in ("", "-") else tuple(_number(one, 16) for one in value.split(","))
+        elif key == "data":
+            data = b"" if value == "-" else bytes.fromhex(value)
         elif key == "values":
             lists[key] = tuple(map(int, re.split(",", value)))
         else:
-            raise ValueError(f"a note has about, seq, peers, values and text, not {key!r}")
-    return Log(_KINDS[kind], **numbers, **lists, text=text)  # type: ignore[arg-type]
+            raise ValueError(f"a note has about, seq, data, peers, values and text, not {key!r}")
+    values = lists.get("values", ())
+    if kind == "delivered":
+        if values and data is None:
+            raise ValueError("values of delivered stand behind what was delivered, which data= says")
+        values = values if data is None else (*Delivered(digest_of(data)), *values)
+    elif data is not None:
+        raise ValueError("only a note delivered has data")
+    return Log(_KINDS[kind], **numbers, peers=lists.get("peers", ()), values=values, text=text)

@@ -10,6 +10,6 @@ PROTOCOL = ProtocolSpec(
     options=RawOptions,
     make=Raw,
     lives=NUMBERING.lives,
-    properties=("NC",),
+    properties=("NC", "NA"),
     pdus=(About(pdu=RawData, fields=("seq",), message=by_sender, carries=True),),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nodes.lives import Numbering, refused
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
-from nodes.wire.note import NoteKind, Sent
+from nodes.wire.note import Delivered, NoteKind, Sent, digest_of
 from nodes.wire.raw import RawData
 
 NUMBERING = Numbering(count_bits=20)
@@ -39,7 +39,8 @@ class Raw:
             if not isinstance(event.pdu, RawData):
                 self._refused += 1
             elif self._me in event.pdu.dest:
-                return [Log(NoteKind.DELIVERED, event.pdu.src, event.pdu.seq)]
+                said = Delivered(digest_of(event.pdu.payload))
+                return [Log(NoteKind.DELIVERED, event.pdu.src, event.pdu.seq, values=said)]
         return []
 
     def settled(self) -> bool:

@@ -26,7 +26,7 @@ PROTOCOL = ProtocolSpec(
     misfit=lambda options, nodes: misfit(
         StRstAck, nodes, (options.window or 3 * nodes) if options.recovery == "selective" else 0
     ),
-    properties=("ST-1", "ST-2", "ST-3", "ST-4", "ST-5"),
+    properties=("ST-1", "ST-2", "ST-3", "ST-4", "ST-5", "NA"),
     notes=(State,),
     pdus=PDUS,
     longest_wait_ns=longest_wait_ns,

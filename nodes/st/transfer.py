@@ -20,7 +20,7 @@ from nodes.st.logs import Arrival, ReceiveLog, SendLog
 from nodes.st.membership import Membership
 from nodes.st.round import Mode
 from nodes.wire import Pdu
-from nodes.wire.note import NoteKind, Sent
+from nodes.wire.note import Delivered, NoteKind, Sent, digest_of
 from nodes.wire.st import NEED, ClusterPdu, DataBlock, SnapshotBlock
 
 MAX_PAYLOAD = 1024  # with the vectors of 32 entities a frame still fits an Ethernet
@@ -211,7 +211,7 @@ class Transfer:
         core = self._core
         core.counters["delivered"] += 1
         core.note(Log(NoteKind.CONFIRMED, p.src, self._membership.id(p), text=rule))
-        core.note(Log(NoteKind.DELIVERED, p.src, self._membership.id(p)))
+        core.note(Log(NoteKind.DELIVERED, p.src, self._membership.id(p), values=Delivered(digest_of(p.payload))))
 
     # What views do
 

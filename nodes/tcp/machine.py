@@ -6,14 +6,13 @@ Connections are the link's affair (nodes/streams.py): one per message and receiv
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
-from nodes.him.notes import Delivered, Result, digest
+from nodes.him.notes import Delivered, Result
 from nodes.lives import Numbering, refused
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
 from nodes.tcp.options import TcpOptions
-from nodes.wire.note import NoteKind, Sent
+from nodes.wire.note import NoteKind, Sent, digest_of
 from nodes.wire.raw import RawData
 
 NUMBERING = Numbering(count_bits=20)
@@ -84,4 +83,4 @@ class Tcp:
 
 def _held(data: bytes) -> Delivered:
     """As HIM notes it."""
-    return Delivered(0, digest(hashlib.sha256(data).digest()))
+    return Delivered(digest_of(data), 0)

@@ -28,7 +28,7 @@ PROTOCOL = ProtocolSpec(
         ToRstAck, nodes, (options.window or 3 * nodes) if options.resend == "selective" else 0
     ),
     lives=LIVES,
-    properties=("TD-1", "TD-2", "TD-3", "TD-4", "TD-5", "TD-6"),
+    properties=("TD-1", "TD-2", "TD-3", "TD-4", "TD-5", "TD-6", "NA"),
     notes=(State,),
     pdus=PDUS,
     longest_wait_ns=longest_wait_ns,

@@ -7,6 +7,7 @@ whose numbers restart put the incarnation above them: incarnation << 32 | number
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Annotated, NamedTuple, TypeVar
@@ -18,12 +19,14 @@ class NoteKind(IntEnum):
     """What happened. The arguments of each kind: peers; values (below, or in the protocol's package); text."""
 
     READY = 1  # the node's process is up                        values: Ready
-    SUBMITTED = 2  # the application handed over a message         seq: number of the submission; peers: destinations
+    SUBMITTED = (
+        2  # the application handed over a message         seq: its number; peers: destinations; values: Submitted
+    )
     SENT = 3  # the message became a PDU (origin, seq)             peers: destinations; values: Sent, and more
     ACCEPTED = 4  # ST, TO: into RRL                               text: the rule
     PREACKED = 5  # ST, TO: RRL -> PRL                             text: the rule
     CONFIRMED = 6  # ST, TO: PRL -> ARL                            text: the rule
-    DELIVERED = 7  # to the application (origin, seq)              values: as the protocol says
+    DELIVERED = 7  # to the application (origin, seq)              values: Delivered, and more
     VIEW = 8  # a view was installed                               peers: its members; seq: number; text: why
     ALARM = 9  # a person should look                              peers: whom it is about; text: why
     CLOCK = 10  # the harness moved the local clock                values: ClockSet
@@ -45,6 +48,18 @@ class Ready(NamedTuple):
     """READY."""
 
     true_ns: int  # at which the local clock was read
+
+
+class Submitted(NamedTuple):
+    """SUBMITTED."""
+
+    digest: int  # of the payload
+
+
+class Delivered(NamedTuple):
+    """DELIVERED: what every protocol says first."""
+
+    digest: int  # of what was delivered
 
 
 class Sent(NamedTuple):
@@ -90,9 +105,17 @@ class End(NamedTuple):
 Meaning = TypeVar("Meaning", bound=NamedTuple)
 
 
-def submission(seq: int, values: Sequence[int]) -> int:
+def digest_of(payload: bytes) -> int:
+    """So much of a hash (SHA-256) as a browser's numbers hold: nobody delivers other bytes unseen.
+
+    A CRC would be cheaper, but is blind to just those damages that the check of the PDU has missed.
+    """
+    return int.from_bytes(hashlib.sha256(payload).digest()[:6])
+
+
+def submission(kind: NoteKind, seq: int, values: Sequence[int]) -> int:
     """Which submission a SUBMITTED, a SENT, or the REFUSED of a submission is about."""
-    return values[0] if values else seq
+    return seq if kind is NoteKind.SUBMITTED or not values else values[0]
 
 
 def said(meaning: type[Meaning], values: Sequence[int]) -> Meaning | None:

@@ -7,7 +7,7 @@ Entities are 1..n; element j-1 of a vector is about E_j.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from nodes.wire.table import U8, U16, U32, Flags, Members, Of, Payload, Pdu, Proto, Vector, pdu
 
@@ -39,6 +39,8 @@ class DataBlock(ClusterPdu):
     dst: Annotated[tuple[int, ...], Members("n"), "DST: the destinations"]
     ack: Annotated[tuple[int, ...], Vector(U32, Of("n")), "ACK_j: TSEQ expected next from E_j"]
     pseq: Annotated[tuple[int, ...], Vector(U32, Of("n")), "PSEQ_j: number among those for E_j (stamped, then moved)"]
+    if TYPE_CHECKING:
+        payload: bytes  # on the wire the last field of each kind, behind what it adds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

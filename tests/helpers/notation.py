@@ -3,9 +3,10 @@
     1+a>2,3     node 1 sends a message, called a from now on, to 2 and 3 (SUBMITTED, SENT); 1+a sends it to all;
                 1+a>2,3#5 with a tag of 5 entries
     1+a>2/3,1,1 with a tag of 3 s-records and the vector time (1, 1)
+    1+a=7>2     ... of which the digest is 7
     1&a>2,3     node 1's application submits it and nothing more follows
     2^a 2~a 2=a 2-a    node 2 accepts, pre-acknowledges, confirms, delivers a; several names: 2-abc
-    2-a#7       ... delivers, with the value 7 (a hash)
+    2-a#7       ... delivers, and says that the digest is 7
     2%a,1.5     node 2 delivers a of Δ-causal order, after a wait of 1.5 ms; 2%a,1.5,3 with 3 entries in CB_m[2]
     2/a 2/a,overtaken   node 2 refuses a, because it is late, or for that reason
     2[1,2,3     node 2 installs the view {1,2,3}; 2[1,2,3#4 gives it the number 4
@@ -33,10 +34,9 @@ from typing import Any
 from captures.evidence import Event, Evidence, Frame, Frames, Notes
 from nodes.cmd import notes as cmd
 from nodes.delta import notes as delta
-from nodes.him import notes as him
 from nodes.protocols import NAMES, protocol
 from nodes.wire.him import HASH_BYTES, HAVE
-from nodes.wire.note import NoteKind
+from nodes.wire.note import Delivered, NoteKind, Submitted
 
 BASE_NS = 1_000_000_000
 UNIT_NS = 1_000_000
@@ -163,14 +163,14 @@ class _Writer:
         elif sign in _ABOUT:
             names, _, value = rest.partition("#")
             for name in names:
-                values = him.Delivered(0, int(value)) if value else ()
+                values = Delivered(int(value)) if value else ()
                 self.note(node, _ABOUT[sign], self.names.get(name, (9, ord(name))), values=values)
                 self.now += self.unit_ns
             self.now -= self.unit_ns
         elif sign == "%":
             name, wait, *entries = rest.split(",")
             mine = int(entries[0]) if entries else 0
-            values = delta.Delivered(self.stamps[name], round(float(wait) * self.unit_ns), 0, mine, entries=0)
+            values = delta.Delivered(0, self.stamps[name], round(float(wait) * self.unit_ns), 0, mine, entries=0)
             self.note(node, NoteKind.DELIVERED, self.names[name], values=values)
         elif sign == "/":
             name, _, why = rest.partition(",")
@@ -192,10 +192,12 @@ class _Writer:
     def send(self, node: int, rest: str, sent: bool) -> None:
         rest, _, entries = rest.partition("#")
         rest, _, records = rest.partition("/")
-        name, _, to = rest.partition(">")
+        rest, _, to = rest.partition(">")
+        name, _, digest = rest.partition("=")
         peers = _nodes(to) if to else self.nodes
         self.submissions[node] += 1
-        self.note(node, NoteKind.SUBMITTED, (node, self.submissions[node]), peers=peers)
+        said = Submitted(int(digest)) if digest else ()
+        self.note(node, NoteKind.SUBMITTED, (node, self.submissions[node]), peers=peers, values=said)
         if sent:
             self.seq[node] += 1
             above = (self.incarnation[node] - 1) << 32

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from captures.evidence import Evidence, Notes
 from harness.bench.judges import GROUPS, bench_judges, orderly
 from harness.judges import Outcome, judge, judges
 from harness.world import World
-from nodes.machine import Setting
+from nodes.machine import Input, Output, Received, Setting, Submit
 from nodes.protocols import NAMES, protocol
 from nodes.raw.machine import Raw, RawOptions
 from nodes.wire import Pdu
@@ -21,16 +22,39 @@ from tests.helpers.notation import history
 NODES = (1, 2, 3, 4)
 
 
-def raw_run(seed: int, connect: Callable[[World], None], to: tuple[int, ...] = NODES) -> Evidence:
+class Stale(Raw):
+    """A buffer that is used again too early: what goes out are the bytes of the submission before."""
+
+    before = b""
+
+    def step(self, event: Input, now_ns: int) -> list[Output]:
+        if isinstance(event, Submit):
+            event, self.before = replace(event, data=self.before), event.data
+        return super().step(event, now_ns)
+
+
+class Cut(Raw):
+    """The last byte of what comes is not handed on."""
+
+    def step(self, event: Input, now_ns: int) -> list[Output]:
+        if isinstance(event, Received) and isinstance(event.pdu, RawData):
+            event = Received(replace(event.pdu, payload=event.pdu.payload[:-1]))
+        return super().step(event, now_ns)
+
+
+def raw_run(
+    seed: int, connect: Callable[[World], None], to: tuple[int, ...] = NODES, machine: type[Raw] = Raw
+) -> Evidence:
     """Every node sends ten messages; the network is `connect`'s doing."""
     world = World(seed)
     for node in NODES:
-        world.add(node, Raw(Setting(me=node, members=NODES, seed=0), RawOptions()))
+        world.add(node, machine(Setting(me=node, members=NODES, seed=0), RawOptions()))
     connect(world)
     for round_ in range(10):
         for node in NODES:
             at_ns = world.now + round_ * 1_000_000
-            world.at(at_ns, lambda node=node: world.submit(node, to))  # type: ignore[misc]
+            data = b"%d from %d" % (round_, node)
+            world.at(at_ns, lambda node=node, data=data: world.submit(node, to, data))  # type: ignore[misc]
     world.run()
     world.mark("end quiet")
     return world.history()
@@ -63,7 +87,24 @@ def failing(one: Evidence, *names: str) -> set[str]:
     return {verdict.property for verdict in judge(one, names) if verdict.outcome is Outcome.FAIL}
 
 
-ALL = ("NC", "ND", "SO", "OE", "SIP", "IE", "IP", "ST-1", "ST-2", "ST-3", "ST-4", "TD-1", "CD-1", "CD-2", "PROGRESS")
+ALL = (
+    "NC",
+    "NA",
+    "ND",
+    "SO",
+    "OE",
+    "SIP",
+    "IE",
+    "IP",
+    "ST-1",
+    "ST-2",
+    "ST-3",
+    "ST-4",
+    "TD-1",
+    "CD-1",
+    "CD-2",
+    "PROGRESS",
+)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -74,10 +115,15 @@ def test_each_network_breaks_what_it_must_and_nothing_else(seed: int) -> None:
     disorder = {"SO", "OE", "ST-2", "ST-3", "TD-1", "CD-1"}
     found = failing(raw_run(seed, reordering_mesh), *ALL)
     assert disorder <= found
-    assert not found & {"NC", "ND"}
+    assert not found & {"NC", "NA", "ND"}
     twice = failing(raw_run(seed, duplicating_channel), *ALL)
     assert {"ND", "ST-1"} <= twice
     assert not twice & {"NC", "SIP", "ST-3", "OE"}
+
+
+@pytest.mark.parametrize("machine", [Stale, Cut])
+def test_other_bytes_are_seen_and_by_nobody_else(machine: type[Raw]) -> None:
+    assert failing(raw_run(1, good_channel, machine=machine), *ALL) == {"NA"}
 
 
 def test_a_pass_needs_the_whole_evidence() -> None:

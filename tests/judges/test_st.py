@@ -29,6 +29,17 @@ CASES = [
     ("NC", "2-q hole", UNKNOWN),  # the SENT may be in the hole
     ("NC", "1+a>2 3-a hole", FAIL),  # the SENT was seen, and 3 is not in it
     ("NC", "1+a>2,3 2-a hole", UNKNOWN),
+    # no alteration
+    ("NA", "1+a=5 1-a#5 2-a#5", PASS),
+    ("NA", "1+a=5 2+b=6 1-a#5 1-b#6 2-a#6", FAIL),  # the bytes of another message
+    ("NA", "1+a=5 2-a#6 hole", FAIL),
+    ("NA", "1+a=5 2-a#5 hole", UNKNOWN),
+    ("NA", "1+a=5 1-a#5 2-a", UNKNOWN),  # 2 does not say
+    ("NA", "1+a 2-a#5", UNKNOWN),  # nobody knows what was submitted
+    ("NA", "1&a=5 1+b=6 2-b#6", PASS),  # by the number of the submission
+    ("NA", "1+a=5 2-a#5 x1 r1 1+b=6 2-b#6", PASS),  # which begins again with each start
+    ("NA", "1+a=5 2-a#5 x1 r1 1+b=6 2-b#5", FAIL),
+    ("NA", "2-q#5", PASS),  # nobody sent it, which is NC's
     # no duplication
     ("ND", "1+a 1-a 2-a 3-a", PASS),
     ("ND", "1+a 2-a 3-a 2-a", FAIL),

@@ -109,7 +109,7 @@ def test_triangle() -> None:
 def test_m3_waits_in_the_queue_exactly_until_m1_comes() -> None:
     events = triangle(options()).run().world.history().notes
     m3 = next(event for event in events if event.node == 3 and event.kind is NoteKind.DELIVERED and event.about == 2)
-    assert m3.values == (SLOW - 2 * 10 * MS - MS, 1, 1)  # there at 21 ms, delivered at 100 ms; one record, for me
+    assert m3.values[1:] == (SLOW - 2 * 10 * MS - MS, 1, 1)  # there at 21 ms, delivered at 100 ms; one record, for me
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -112,7 +112,7 @@ def test_the_wait_is_split_into_what_was_needed_and_what_was_not() -> None:
     """MAX_CB = 1, m1 there at 4.5: from then on m3 could go; it goes at 5+."""
     events = triangle(3.0, 3.5, 4.5, 1).world.history().notes
     m3 = next(event for event in events if event.node == 3 and event.kind is NoteKind.DELIVERED and event.about == 2)
-    ts, waited_ns, unnecessary_ns, mine, entries = m3.values
+    _, ts, waited_ns, unnecessary_ns, mine, entries = m3.values
     assert (ts, waited_ns, unnecessary_ns) == (at(3), SOON_AFTER_5 - at(3.5), SOON_AFTER_5 - at(4.5))
     assert (mine, entries) == (1, 1)
 

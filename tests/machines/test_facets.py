@@ -12,12 +12,12 @@ from nodes.cmd import notes as cmd
 from nodes.delta import notes as delta
 from nodes.machine import Setting
 from nodes.protocols import NAMES, protocol
-from nodes.wire.note import NoteKind, Refused, Sent, said
+from nodes.wire.note import Delivered, NoteKind, Refused, Sent, Submitted, digest_of, said
 from tests.helpers.notation import history
 
 MEMBERS = (1, 2, 3)
 MS = 1_000_000
-OF_ALL: tuple[type[NamedTuple], ...] = (Sent, Refused)
+OF_ALL: tuple[type[NamedTuple], ...] = (Submitted, Sent, Delivered, Refused)
 
 
 def run(name: str) -> World:
@@ -56,6 +56,14 @@ def test_a_sent_begins_in_every_protocol_with_the_number_of_its_submission(name:
     sent = [event for event in run(name).history().notes if event.kind is NoteKind.SENT]
     told = [one.submission for event in sent if (one := said(Sent, event.values))]
     assert len(told) == len(sent) and set(told) <= {1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if protocol(name).notes is not None])
+def test_a_delivered_begins_in_every_protocol_with_the_digest_of_what_was_delivered(name: str) -> None:
+    for meaning in protocol(name).notes or ():
+        assert meaning.__name__ != "Delivered" or meaning._fields[: len(Delivered._fields)] == Delivered._fields
+    delivered = [event for event in run(name).history().notes if event.kind is NoteKind.DELIVERED]
+    assert delivered and {said(Delivered, event.values) for event in delivered} == {Delivered(digest_of(b"x"))}
 
 
 def test_values_are_not_read_as_what_another_protocol_says() -> None:

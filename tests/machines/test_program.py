@@ -11,7 +11,7 @@ from harness.scenario import ScenarioError, dump, identity, load, loads
 from nodes.machine import Log, Received, Send, Setting, Submit, Wake
 from nodes.own.options import OwnOptions
 from nodes.own.program import Program, ProgramError
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, digest_of
 from nodes.wire.own import OwnPdu
 from nodes.wire.raw import RawData
 from tests import ROOT
@@ -71,7 +71,7 @@ def test_every_input_and_every_answer(tmp_path: Path) -> None:
         tmp_path,
         "busy\nwake 70",
         "note sent about=2 seq=1 peers=1,3 values=5\nsend all 1 2 1 68656a\nsend 1,3 255 0 18446744073709551615 -",
-        "note delivered about=1 seq=9\nidle",
+        "note delivered about=1 seq=9\nnote delivered about=1 seq=8 data=6869 values=4\nidle",
         "note alarm peers=3 text=no answer  from 3, text=it is\nnote measured values=-4,5 text=wait\nwake never",
         "",
     )
@@ -84,7 +84,11 @@ def test_every_input_and_every_answer(tmp_path: Path) -> None:
         Send(OwnPdu(src=2, kind=255, origin=0, seq=2**64 - 1, payload=b""), (1, 3)),
     ]
     received = Received(OwnPdu(src=3, kind=7, origin=1, seq=9, payload=b"\0\xff"))
-    assert machine.step(received, 30) == [Log(NoteKind.DELIVERED, 1, 9)] and machine.settled()
+    assert machine.step(received, 30) == [
+        Log(NoteKind.DELIVERED, 1, 9),
+        Log(NoteKind.DELIVERED, 1, 8, values=(digest_of(b"hi"), 4)),
+    ]
+    assert machine.settled()
     assert machine.step(Received(RawData(src=1, seq=1, ndest=0, dest=(), payload=b"")), 35) == []
     woken.append(machine.deadline)  # what was asked for stays until its time has come
     assert machine.step(Wake(), 70) == [
@@ -118,7 +122,9 @@ def test_every_input_and_every_answer(tmp_path: Path) -> None:
         ("wake -1", "-1 has not room"),
         ("note dilivered about=1 seq=1", "there is no note 'dilivered' for a program (there is sent, accepted"),
         ("note end", "there is no note 'end' for a program"),
-        ("note sent about=1 sec=1", "a note has about, seq, peers, values and text, not 'sec'"),
+        ("note delivered about=1 seq=1 values=4", "values of delivered stand behind what was delivered"),
+        ("note sent about=1 seq=1 data=00", "only a note delivered has data"),
+        ("note sent about=1 sec=1", "a note has about, seq, data, peers, values and text, not 'sec'"),
     ],
 )
 def test_a_wrong_answer_is_quoted(answer: str, reason: str, tmp_path: Path) -> None:
