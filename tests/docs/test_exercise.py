@@ -91,7 +91,8 @@ def test_nobody_knows_it_without_its_files() -> None:
 def test_the_scenario_is_judged_in_memory(done: Path) -> None:
     assert python(done, "-c", IN_MEMORY).splitlines() == [
         "NC pass",
-        "NA pass", "ND pass",
+        "NA pass",
+        "ND pass",
         "AG-1 pass",
         "ST-4 pass",
         "blink, blink ends",
