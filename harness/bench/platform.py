@@ -19,6 +19,7 @@ from typing import Annotated
 from harness.bench.around import around_the_guest
 from harness.bench.emulated import carry_out_below
 from harness.bench.forks import fork_costs
+from harness.bench.large import large_networks
 from harness.bench.row import Row
 from harness.engines.kernel import private_kernel, site_packages
 from harness.scenario import loads
@@ -71,6 +72,7 @@ def bench_platform() -> Iterator[Row]:
     """All figures; the naive ones only where its programs are installed."""
     yield around_the_guest()
     yield from fork_costs()
+    yield from large_networks()
     missing = [name for name in ("tcpdump", "brctl") if shutil.which(name) is None]
     compared = not missing
     if missing:
