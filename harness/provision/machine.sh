@@ -1,5 +1,5 @@
 #!/bin/sh
-# A fresh Debian 12 becomes a machine for both engines. Run in it as root: by `vagrant up`, by stock-kernel.sh, by hand.
+# A fresh Debian 12 becomes a machine for both engines. Run in it as root: by `vagrant up`, by debian.sh, by hand.
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 
