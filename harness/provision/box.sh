@@ -34,6 +34,7 @@ mkdir -p "$root/home/vagrant/.ssh"
 cp "$(dpkg -L vagrant | grep '/keys/vagrant.pub$')" "$root/home/vagrant/.ssh/authorized_keys"
 within chown -R vagrant:vagrant /home/vagrant/.ssh
 chmod -R go= "$root/home/vagrant/.ssh"
+within apt-get clean
 rm -rf "$root/vagrant" # the shared folder's place
 mkdir "$root/vagrant"
 
@@ -48,5 +49,6 @@ cp "$kernel" "$box/vmlinuz"
 cp "$initrd" "$box/initrd.img"
 cp "$here/box/Vagrantfile" "$box"
 printf '{"provider": "libvirt", "format": "qcow2", "virtual_size": %s}\n' "$size_gb" >"$box/metadata.json"
+rm -f "$work/tutti.box"
 tar -c -f "$work/tutti.box" -C "$box" .
 rm -r "$box"
