@@ -7,6 +7,7 @@ counts as quiet follows harness/agent/run.py.
 from __future__ import annotations
 
 from functools import lru_cache, partial
+from typing import Literal
 
 from harness import chosen
 from harness.explore.network import Network
@@ -14,15 +15,20 @@ from harness.explore.novelty import Novelty
 from harness.explore.stage import START_NS, Stage
 from harness.scenario.faults.forge import Forge
 from harness.scenario.model import Scenario, TopologyOptions
+from harness.setting import livelock_ns
 from harness.workload import schedule
 from harness.world import World
 from nodes.clock import Clock
 from nodes.protocols import protocol
+from nodes.tally import PROGRESS
 from nodes.wire.note import Never
 from topologies.plan import Plan
 
 EVENTS_MAX = 400_000
 STEPS, STILL = 10, 2  # how often one looks whether a protocol that beats does anything else, and when it does not
+
+
+End = Literal["quiet", "limit", "livelock"]
 
 
 class NotInMemory(ValueError):
@@ -39,7 +45,7 @@ def _plan(topology: TopologyOptions) -> Plan:
 
 
 class Run:
-    """One scenario, carried out. Afterwards `world` has its history, and `quiet` says how it ended."""
+    """One scenario, carried out. Afterwards `world` has its history, and `end` says how it came to it."""
 
     def __init__(self, scenario: Scenario) -> None:
         if any(isinstance(fault, Forge) for fault in scenario.fault):
@@ -49,7 +55,7 @@ class Run:
         self.novelty = Novelty(self.spec.phase)
         self.world = World()
         self.world.witness = self.novelty
-        self.quiet = False
+        self.end: End = "limit"
         rules = chosen.rules(self.plan, scenario.fault, START_NS, scenario.seed)
         self.network = Network(self.plan, self.world, scenario.seed, rules)
         self.stage = Stage(scenario, self.plan, self.world, self.network)
@@ -70,23 +76,23 @@ class Run:
                 stage.until(one.at_ns)
                 world.at(START_NS + one.at_ns, partial(world.submit, int(node[1:]), one.to, one.data, one.number))
         stage.happening.enter(scenario.fault, stage)
-        self.quiet = self._until_quiet()
+        self.end = self._until_the_end()
         for number in stage.happening.never():
             world.mark("never", Never(number))
-        world.mark("end quiet" if self.quiet else "end limit")
+        world.mark(f"end {self.end}")
         return self
 
-    def _until_quiet(self) -> bool:
-        """Carry out the timeline; then wait until nothing moves any more. False: the limit came first."""
+    def _until_the_end(self) -> End:
+        """Carry out the timeline; then wait until nothing moves any more."""
         world, scenario, stage = self.world, self.scenario, self.stage
         limit = START_NS + scenario.limit_ns
         while True:
             while world.now < stage.last_ns:  # faults with an end make it longer
                 self._run(min(limit, stage.last_ns))
                 if stage.last_ns > limit:
-                    return False
+                    return "limit"
             came = stage.moments.came
-            if not stage.moments or not self._settles(limit) or stage.moments.came == came:
+            if not stage.moments or self._settles(limit) != "quiet" or stage.moments.came == came:
                 break
         stage.moments.give_up()
         world.watch = None
@@ -97,22 +103,27 @@ class Run:
             world.mark("heal")
         return self._settles(limit)
 
-    def _settles(self, limit: int) -> bool:
-        """Wait until nothing moves any more. False: the limit came first."""
+    def _settles(self, limit: int) -> End:
+        """Wait until nothing moves any more, or all movement is in vain."""
         world, scenario = self.world, self.scenario
         settle = max(scenario.settle_ns, self.spec.silence_ns(scenario.options))
         if self.spec.beats(scenario.options):
             self._beat(min(limit, world.now + settle), settle // STEPS)
-            return world.now < limit
-        since = world.now
+            return "quiet" if world.now < limit else "limit"
+        since = moved = world.now
+        patience = livelock_ns(scenario, self.plan)
         while True:
-            self._run(min(limit, since + settle))
+            looked = len(world.events)
+            self._run(min(limit, since + settle, moved + patience))
+            moved = max((one.time_ns for one in world.events[looked:] if one.kind in PROGRESS), default=moved)
             last_sent = world.sent[-1][0] if world.sent else 0
-            if last_sent <= since:
-                return since + settle <= limit
+            if last_sent <= since and world.now >= since + settle:
+                return "quiet"
             if world.now >= limit:
-                return False
-            since = last_sent
+                return "limit"
+            if world.now >= moved + patience:
+                return "livelock"
+            since = max(since, last_sent)
 
     def _beat(self, until_ns: int, step_ns: int) -> None:
         """Such a protocol is never silent. When all is settled and nobody had anything to note for a while, the rest of

@@ -14,8 +14,9 @@ from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, whe
 from harness.judges.causality import NotCausal, Past, causal_past, latest_before
 from harness.judges.common import undelivered
 from harness.judges.facts import Facts, name_of
-from nodes.cmd.notes import Sent, vector
+from nodes.cmd.notes import SILENT, Sent, vector
 from nodes.cmd.options import CmdOptions
+from nodes.wire.note import NoteKind
 
 _NEVER = np.iinfo(np.int64).max
 
@@ -82,7 +83,10 @@ def _broken(facts: Facts, life: int, early: Ints, which: Ints, greatest: Ints) -
     )
 
 
-@judge_of("CD-2", "liveness: once all is quiet, every copy is delivered")
+@judge_of(
+    "CD-2",
+    "liveness: once all is quiet, every copy is delivered, or its sender was told that the destination is silent",
+)
 def all_delivered(facts: Facts) -> Finding:
     return when_quiet(facts, _all_copies)
 
@@ -92,19 +96,25 @@ def _all_copies(facts: Facts) -> Finding:
     sender = np.full(len(facts.keys), -1, np.int64)
     sender[facts.s_message] = facts.s_life
     gone = np.array([not life.up for life in facts.lives])
-    owed = ~gone[sender[facts.t_message]] & ~np.isin(facts.t_node, stopped) & ~_behind_the_dead(facts)
+    owed = ~gone[sender[facts.t_message]] & ~np.isin(facts.t_node, stopped) & ~_given_up(facts)
     return undelivered(facts, facts.target_pairs[owed], facts.t_message[owed], facts.t_node[owed], "sent to it")
 
 
-def _behind_the_dead(facts: Facts) -> npt.NDArray[np.bool_]:
-    """Which copies must wait, for ever, for one that nobody repeats any more: its sender is down for good.
+def _given_up(facts: Facts) -> npt.NDArray[np.bool_]:
+    """Which copies nobody repeats any more, and those that must wait for one of them, for ever.
 
-    A sender that comes back says what it has lost, and then nobody waits.
+    Their sender is down for good (one that comes back says what it has lost, and then nobody waits), or it was told
+    that the destination is silent.
     """
-    waits = np.zeros(len(facts.t_message), bool)
     missing = ~np.isin(facts.target_pairs, facts.delivery_pairs)
     dead = np.isin(facts.source[facts.t_message], [node for node in facts.evidence.nodes if facts.down(node)])
-    lost = np.flatnonzero(missing & dead)
+    silent = {(event.node, peer) for event in facts.of(NoteKind.ALARM) if event.text == SILENT for peer in event.peers}
+    told = np.array(
+        [pair in silent for pair in zip(facts.source[facts.t_message].tolist(), facts.t_node.tolist(), strict=True)],
+        bool,
+    )
+    waits: npt.NDArray[np.bool_] = missing & (dead | told)
+    lost = np.flatnonzero(waits)
     if not len(lost):
         return waits
     try:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nodes.cmd.notes import Alarm, Delivered, Sent
+from nodes.cmd.notes import SILENT, Alarm, Delivered, Sent
 from nodes.cmd.options import CmdOptions
 from nodes.cmd.orders import NUMBERING, order_for
 from nodes.cmd.reliable import Arrived, Copy, Reliable, Restarted, Result, Silent, Welcomed
@@ -149,7 +149,7 @@ class Cmd:
         if isinstance(result, Arrived):
             return self._arrived(result.copy, now_ns)
         if isinstance(result, Silent):
-            return [Log(NoteKind.ALARM, peers=(result.peer,), values=Alarm(result.waiting), text="peer is silent")]
+            return [Log(NoteKind.ALARM, peers=(result.peer,), values=Alarm(result.waiting), text=SILENT)]
         if isinstance(result, Welcomed):
             self.order.lost_up_to(result.peer, result.mark)
             return self._drained(now_ns)

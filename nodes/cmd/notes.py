@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+SILENT = "peer is silent"  # the text of that ALARM
+
 
 class Sent(NamedTuple):
     """SENT. V(m) follows, in the order of the members (nothing for the scheme "matrix")."""

@@ -43,6 +43,9 @@ CASES = [
     ("CD-2", f"{_TRIANGLE} x1 end", PASS),  # c waits for a, which a dead process sent
     ("CD-2", f"{_TRIANGLE} x1 r1 end", FAIL),  # that came back, and said that a is lost
     ("CD-2", "1+a>3 1+b>2 2+c>3 2-b x1 end", FAIL),  # c does not know of a
+    ("CD-2", "1+a>3 1!3,peer_is_silent end", PASS),  # the sender was told
+    ("CD-2", "1+a>3 3!1,peer_is_silent end", FAIL),  # the other one was
+    ("CD-2", "1+a>3 1!3 end", FAIL),  # told something else
     # CD-3: at most 6 s-records among 3
     ("CD-3", "1+a>3/6 3-a", PASS),
     ("CD-3", "1+a>3/7 3-a", FAIL),
