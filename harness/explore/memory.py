@@ -71,11 +71,11 @@ class Run:
         for node in scenario.nodes:
             stage.start(node)
         world.mark("start")
+        stage.happening.enter(scenario.fault, stage)  # first: at equal times the harness is faster than the nodes
         for node, submissions in schedule(scenario).items():
             for one in submissions:
                 stage.until(one.at_ns)
                 world.at(START_NS + one.at_ns, partial(world.submit, int(node[1:]), one.to, one.data, one.number))
-        stage.happening.enter(scenario.fault, stage)
         self.end = self._until_the_end()
         for number in stage.happening.never():
             world.mark("never", Never(number))
