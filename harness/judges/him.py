@@ -1,4 +1,4 @@
-"""HI-1..HI-7: high integrity multicast (paper 003 §2, §3): what the sender is told is true, and is told in time."""
+"""HI-1..HI-8: high integrity multicast (paper 003 §2, §3): what the sender is told is true, and is told in time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from captures.evidence import OUT, Event, Frame
-from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of
+from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
 from harness.judges.common import no_duplication
 from harness.judges.facts import Facts, name_of
 from nodes.him.options import HimOptions
@@ -145,6 +145,58 @@ def failure_is_told(facts: Facts) -> Finding:
     return waiting or Holds(f"{told} messages that did not reach everybody were reported, in time")
 
 
+@judge_of(
+    "HI-8",
+    "integrity: of a message that some survivor holds and another does not, somebody gives the alarm, in time, "
+    "though its sender be dead",
+)
+def somebody_gives_the_alarm(facts: Facts) -> Finding:
+    return when_quiet(facts, _held_by_all_or_told)
+
+
+def _held_by_all_or_told(facts: Facts) -> Finding:
+    told: dict[tuple[int, int], Event] = {}
+    events = (*facts.of(NoteKind.ALARM), *(one for one in facts.of(NoteKind.RESULT) if one.text.startswith("FAIL")))
+    for event in sorted(events, key=lambda one: one.time_ns):
+        told.setdefault((event.about, event.seq), event)
+    since_ns, limit = _up_since_ns(facts), _alarm_limit_ns(facts)
+    torn = 0
+    for one in _messages(facts):
+        alive = {node for node in one.members if since_ns.get(node, one.sending.time_ns) < one.sending.time_ns}
+        holders = {node for node in alive if node in one.deliveries}
+        if not holders or holders == alive:
+            continue
+        torn += 1
+        alarm = told.get((one.sending.about, one.sending.seq))
+        if alarm is None:
+            without = min(alive - holders)
+            return Broken(
+                f"n{min(holders)} holds {_name(one)}, n{without} does not, and nobody gave the alarm",
+                (one.deliveries[min(holders)],),
+                (one.sending,),
+                by_absence=True,
+            )
+        if limit is None:
+            return Undecided("the scenario does not say maxfail and the time-outs")
+        took = alarm.time_ns - one.sending.time_ns
+        if took > limit:
+            return Broken(
+                f"n{alarm.node} gave the alarm about {_name(one)} after {took} ns; {limit} ns were allowed",
+                (one.sending, alarm),
+            )
+    return Holds(f"of {torn} messages that some survivors hold and others do not, somebody gave the alarm in time")
+
+
+def _up_since_ns(facts: Facts) -> dict[int, int]:
+    """Nodes that run at the end -> when that process of theirs began; 0: with the run."""
+    notes, since_ns = facts.notes, {}
+    for life in facts.lives:
+        if life.up:
+            rows = np.flatnonzero((notes.node == life.node) & (notes.incarnation == life.incarnation))
+            since_ns[life.node] = int(notes.time_ns[rows[0]]) if len(rows) and life.incarnation > 1 else 0
+    return since_ns
+
+
 def _forgotten(facts: Facts, one: _Message) -> bool:
     """The process that sent it has ended, and with it whoever was to be told; a later one knows nothing of it."""
     who = (one.sending.node, one.sending.incarnation)
@@ -160,6 +212,16 @@ def _decision_limit_ns(facts: Facts) -> int | None:
     asking = ((1 << options.q) - 1) * rto
     decide = options.decide_ns or 2 * rto + 2 * asking + options.rtry * rto
     return (options.maxfail + 1) * decide + asking + _SLACK_NS
+
+
+def _alarm_limit_ns(facts: Facts) -> int | None:
+    """Until the sender should have decided; then twice T_dec of who waits for his word, and q questions (D-HI-20)."""
+    decided, options = _decision_limit_ns(facts), facts.evidence.options
+    if decided is None or not isinstance(options, HimOptions):
+        return None
+    rto = max(options.rto_max_ns, 2 * options.rto_initial_ns)
+    asking = ((1 << options.q) - 1) * rto
+    return decided + 2 * max(options.decide_ns, 2 * rto + 2 * asking + options.rtry * rto) + asking
 
 
 @judge_of("HI-3", "at most once: a node delivers a message at most once")

@@ -28,8 +28,10 @@ def make(setting: Setting, options: HimOptions) -> Him:
 
 def silence_ns(options: HimOptions) -> int:
     """An originator that waits for T_dec sends nothing; on a line slower than rto_initial it waits longer still."""
-    decide_ns = options.decide_ns or decision_time_ns(options.rto_initial_ns, options.q, options.rtry)
-    return decide_ns * 5 // 4
+    rto_ns = options.rto_initial_ns * (1 if options.adj == "ring" else 2)
+    decide_ns = options.decide_ns or decision_time_ns(rto_ns, options.q, options.rtry)
+    # Nor does a holder that waits for the END, twice as long.
+    return 2 * decide_ns * 5 // 4
 
 
 PROTOCOL = ProtocolSpec(
@@ -38,7 +40,7 @@ PROTOCOL = ProtocolSpec(
     options=HimOptions,
     make=make,
     lives=NUMBERING.lives,
-    properties=("HI-1", "HI-2", "HI-3", "HI-4", "HI-5", "HI-6", "HI-7", "NA"),
+    properties=("HI-1", "HI-2", "HI-3", "HI-4", "HI-5", "HI-6", "HI-7", "HI-8", "NA"),
     notes=(Delivered, Result),
     pdus=PDUS,
     max_payload=MAX_PAYLOAD,

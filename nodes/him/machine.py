@@ -60,6 +60,7 @@ class Him:
             "try": lambda origin, seq, peer: self._tester.try_expired((origin, seq), peer),
             "hold": lambda origin, seq, peer: self._tester.answer_no((origin, seq), peer),
             "report": lambda origin, seq: self._tester.report((origin, seq)),
+            "end": lambda origin, seq: self._tester.no_end((origin, seq)),
             "again": lambda origin, seq: self._tester.again((origin, seq)),
             "confirm": lambda origin, seq: self._tester.confirm((origin, seq)),
             "forget": self._forget,

@@ -15,11 +15,12 @@ MS = 1_000_000
 class HimOptions:
     """The paper leaves maxfail and every time-out open; D-HI-n says which rule an option belongs to."""
 
-    rules: Literal["repaired", "printed"] = "repaired"  # "printed" turns on the four that follow
+    rules: Literal["repaired", "printed"] = "repaired"  # "printed" turns on the five that follow
     printed_report: bool = False  # D-HI-4: one REPORT, unacknowledged
     printed_test: bool = False  # D-HI-5: only the arrival of DATA starts a test
     printed_disjoin: bool = False  # D-HI-6: what was reported often enough goes, unheard
     printed_count: bool = False  # D-HI-8: failures are counted within one message
+    printed_end: bool = False  # D-HI-20: nobody but the originator gives the alarm
 
     adj: Literal["ring", "random", "near_far"] = "ring"
     neighbours: int = 1  # |adj(i)|; above 1 hashes are put to the vote

@@ -157,6 +157,7 @@ class Rules:
     evidence_decides: bool  # SUCCESS without waiting for silence: ours, the paper has nothing of the kind
     unproven: Callable[[tuple[int, ...], set[int]], tuple[int, ...]]
     tree: bool
+    awaits_end: bool  # D-HI-20: who holds a message is not content before the originator has said how it ended
 
 
 def rules_of(options: HimOptions) -> Rules:
@@ -178,4 +179,5 @@ def rules_of(options: HimOptions) -> Rules:
         evidence_decides=not printed and options.confirm != "silence",
         unproven=believes_silence if printed else _UNPROVEN[options.confirm],
         tree=not printed and options.confirm == "tree",
+        awaits_end=not (printed or options.printed_end),
     )

@@ -47,6 +47,7 @@ class Held:
     pend: frozenset[int] = frozenset()
     success: bool = False  # the originator said so while our test was running
     objected: bool = False  # and we told him that it is not true
+    calls: int = 0  # how often we asked him in vain how it ended
     reported: int = 0
     retests: int = 0
 
@@ -144,6 +145,7 @@ class Tester:
         for peer in targets:
             self._ask(held, peer)
         self._tree.begin(held.key, round_, held.hash)
+        self._await_end(held)
         if not targets:
             self._resolved(held)
 
@@ -164,6 +166,29 @@ class Tester:
             seal=b"",
         )
         core.unicast(query, peer)
+
+    # D-HI-20: the originator himself may be gone
+
+    def _await_end(self, held: Held) -> None:
+        held.calls = 0
+        if held.origin != self._core.me and self._core.rules.awaits_end:
+            self._core.after(("end", *held.key), self._core.patience_ns(held.origin))
+
+    def no_end(self, key: Key) -> None:
+        """Ask the originator, who answers with the END if there is one; if he does not, this node gives the alarm."""
+        core, held = self._core, self.store[key]
+        held.calls += 1
+        if held.calls > core.options.q:
+            self._orphaned(held)
+        else:
+            self.send_query(held, held.origin, held.calls + 1)
+            core.after(("end", *key), core.round_trips.timeout_ns(held.origin) << (held.calls - 1))
+
+    def _orphaned(self, held: Held) -> None:
+        """Whether all have it, nobody will say any more: those who hold it are those who can tell a person."""
+        if self._core.rules.awaits_end:
+            self._core.alarm("orphaned", (held.origin, *sorted(held.bad)), *held.key)
+        self.finish(held)
 
     def try_expired(self, key: Key, peer: int) -> None:
         held = self.store[key]
@@ -216,6 +241,8 @@ class Tester:
         held = self.store.get((pdu.origin, pdu.seq))
         if held is None or held.ended or not held.have:
             return
+        if pdu.src == held.origin and held.calls and pdu.flags & HAVE:
+            self._await_end(held)
         if pdu.flags & HAVE:
             held.hashes[pdu.src] = pdu.hash
             if pdu.hash == held.hash:
@@ -314,6 +341,7 @@ class Tester:
         """The originator calls it a success: a test that still runs goes on, and bad news is told once more."""
         self._tree.end(held.key)
         if success and held.tries:
+            self._core.timers.cancel(("end", *held.key))
             held.success = True
             return
         if success and held.bad and not held.objected:
@@ -331,6 +359,7 @@ class Tester:
     def finish(self, held: Held) -> None:
         """Nobody waits for this message any more."""
         self._stop(held)
+        self._core.timers.cancel(("end", *held.key))
         self._tree.end(held.key)
         held.ended, held.tries, held.bad, held.pend, held.payload = True, {}, {}, frozenset(), b""
         self.keep(held.key)
@@ -360,7 +389,7 @@ class Tester:
             if held.ended:
                 continue
             if held.origin not in core.members or (held.origin in changed and held.origin != core.me):
-                self.finish(held)
+                self._orphaned(held) if core.members and held.origin != core.me else self.finish(held)
                 continue
             held.pend = held.pend.intersection(core.members)
             held.bad = {node: reason for node, reason in held.bad.items() if node in core.members}
@@ -371,7 +400,7 @@ class Tester:
 
     def _busy(self, held: Held) -> bool:
         running = self._core.timers.running
-        return bool(held.tries) or running(("report", *held.key)) or running(("again", *held.key))
+        return bool(held.tries) or any(running((name, *held.key)) for name in ("report", "again", "end"))
 
     def settled(self) -> bool:
         return not any(self._busy(held) for held in self.store.values() if not held.ended)

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 
 from nodes.him.options import HimOptions
+from nodes.wire.him import HimData
 from nodes.wire.note import NoteKind
 from tests.helpers.group import MS, Group
 
@@ -14,7 +15,7 @@ from tests.helpers.group import MS, Group
 class Schedule:
     """Everything is drawn from the kind and the seed."""
 
-    kind: str  # "proof", "silence", "printed"
+    kind: str  # "proof", "silence", "orphan", "printed"
     seed: int
 
     def group(self) -> tuple[Group, random.Random, bool]:
@@ -24,6 +25,7 @@ class Schedule:
         rto_ns = 10 * MS
         chosen = HimOptions(
             rules="printed" if self.kind == "printed" else "repaired",
+            printed_end=self.kind == "orphan, as printed",
             confirm="tree" if proof else "evidence",
             adj=chance.choice(("ring", "ring", "random", "near_far")) if self.kind != "silence" else "ring",
             neighbours=chance.choice((1, 1, 2)),
@@ -50,6 +52,10 @@ class Schedule:
     def run(self) -> Group:
         group, chance, trouble = self.group()
         world, begin = group.world, group.world.now
+        if self.kind.startswith("orphan"):
+            self._orphan(group, chance, begin)
+            world.run(max_events=200_000)
+            return group
         for _ in range(chance.randint(2, 12)):
             number = chance.choice(group.members)
             data = chance.randbytes(4)
@@ -58,6 +64,21 @@ class Schedule:
             self._trouble(group, chance, begin + chance.randrange(150 * MS))
         world.run(max_events=200_000)
         return group
+
+    def _orphan(self, group: Group, chance: random.Random, begin: int) -> None:
+        """Somebody sends, some do not get it, and he dies, at once or later, for ever or not."""
+        world, sender = group.world, chance.choice(group.members)
+        without = set(chance.sample(group.members, chance.randint(1, len(group.members) - 2)))
+        loss = chance.choice((0.0, 0.0, 0.1))
+        group.dropped = lambda pdu, receiver, now: (
+            (isinstance(pdu, HimData) and receiver in without) or world.random.random() < loss
+        )
+        world.at(begin + 20 * MS, lambda: group.submit(sender, chance.randbytes(4)))
+        dies = begin + 20 * MS + chance.randrange(chance.choice((2, 20, 200)) * MS)
+        world.at(dies, lambda: world.kill(sender))
+        if chance.random() < 0.4:
+            back = dies + chance.randrange(300 * MS)
+            world.at(back, lambda: world.restart(sender, group.made(sender, incarnation=2)))
 
     def _trouble(self, group: Group, chance: random.Random, at_ns: int) -> None:
         world, victim = group.world, chance.choice(group.members)

@@ -10,7 +10,7 @@
     2%a,1.5     node 2 delivers a of Δ-causal order, after a wait of 1.5 ms; 2%a,1.5,3 with 3 entries in CB_m[2]
     2/a 2/a,overtaken   node 2 refuses a, because it is late, or for that reason
     2[1,2,3     node 2 installs the view {1,2,3}; 2[1,2,3#4 gives it the number 4
-    2!3,late    node 2 raises an alarm about node 3, with a text (_ is a space); 2! about nobody
+    2!3,late    node 2 raises an alarm about node 3, with a text (_ is a space); 2! about nobody; 2!3@a about a
     1$a         node 1 is told SUCCESS of a; 1$a:2,3 FAIL with the suspects 2 and 3
     x3 r3       the harness crashes node 3; restarts it (its next incarnation)
     l3          node 3 leaves by itself
@@ -181,8 +181,10 @@ class _Writer:
             members, _, number = rest.partition("#")
             self.note(node, NoteKind.VIEW, (0, int(number or 0)), peers=_nodes(members))
         elif sign == "!":
+            rest, _, name = rest.partition("@")
             peers, _, text = rest.partition(",")
-            self.note(node, NoteKind.ALARM, peers=_nodes(peers), text=text.replace("_", " "))
+            about, text = self.names.get(name, (0, 0)), text.replace("_", " ")
+            self.note(node, NoteKind.ALARM, about, peers=_nodes(peers), text=text)
         else:
             name, _, suspects = rest.partition(":")
             text = "FAIL" if suspects else "SUCCESS"

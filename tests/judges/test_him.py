@@ -46,6 +46,21 @@ CASES = [
     ("HI-4", "1+a 1-a 2-a n1>DATA/1a#5 n2>QUERY/2a#6", FAIL),
     ("HI-4", "1+a 1-a n1>DATA/1a#5 n2>ANSWER/2a#0", PASS),  # it holds nothing
     ("HI-4", "1+a 1-a#5 2-a#5 hole", UNKNOWN),
+    # HI-8. Here an alarm may take 10 ms for each of two rounds, 20 ms of waiting, and some questions.
+    ("HI-8", "1+a 1-a 2-a 3-a x1 end", PASS),
+    ("HI-8", "1+a 1-a 2-a x1 end", FAIL),
+    ("HI-8", "1+a 1-a 2-a x1 @20 2!1@a end", PASS),
+    ("HI-8", "1+a 1-a 2-a x1 @200 2!1@a end", FAIL),  # too late
+    ("HI-8", "1+a 1-a 2-a x1 @20 2!1 end", FAIL),  # not about a
+    ("HI-8", "1+a 1-a 1$a:2,3 x1 end", PASS),  # he was told himself
+    ("HI-8", "1+a 1-a 1$a x1 end", PASS),  # none of those left knows of it
+    ("HI-8", "1+a 1-a 2-a x1 x3 end", PASS),  # 2 is left alone
+    ("HI-8", "1+a 1-a 2-a x1 x3 r3 end", PASS),  # 3 came after a
+    ("HI-8", "1[1,2 1+a>1,2 1-a 2-a x1 end", PASS),  # 3 is no member
+    ("HI-8", "1+a 1-a 2-a end", FAIL),  # nor if nobody died
+    ("HI-8", "1+a 1-a 2-a x1 limit", UNKNOWN),
+    ("HI-8", "1+a 1-a 2-a x1 hole end", UNKNOWN),
+    ("HI-8", "1+a 1-a 2-a 3-a x1 hole end", UNKNOWN),
     # HI-5
     ("HI-5", "x3 1[1,2", PASS),
     ("HI-5", "1[1,2 x3", FAIL),

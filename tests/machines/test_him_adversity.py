@@ -18,13 +18,22 @@ from tests.helpers.seeds import EverySeed
 
 THOROUGH = os.environ.get("TUTTI_THOROUGH") == "1"
 COUNT = 3400 if THOROUGH else 100  # schedules of each kind
-ALWAYS = ("HI-1", "HI-2", "HI-3", "HI-4")
+ALWAYS = ("HI-1", "HI-2", "HI-3", "HI-4", "HI-8")
 
 
 @pytest.mark.parametrize("kind", ["proof", "silence"])
 def test_repaired_rules_hold(kind: str, every_seed: EverySeed) -> None:
     properties = ALWAYS if kind == "proof" else (*ALWAYS, "HI-5")  # a probe fails too where a quarter is lost
     every_seed(range(COUNT), lambda seed: objections(Schedule(kind, seed), *properties))
+
+
+def test_somebody_gives_the_alarm_when_the_originator_is_gone(every_seed: EverySeed) -> None:
+    every_seed(range(3 * COUNT), lambda seed: objections(Schedule("orphan", seed), "HI-3", "HI-4", "HI-8"))
+
+
+def test_without_waiting_for_the_end_nobody_gives_it() -> None:
+    silent = [seed for seed in range(COUNT) if "HI-8" in objections(Schedule("orphan, as printed", seed), "HI-8")]
+    assert 2 * len(silent) > COUNT
 
 
 def test_printed_rules_are_caught() -> None:

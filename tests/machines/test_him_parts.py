@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -138,13 +139,19 @@ def test_t_dec_with_the_values_of_the_specification() -> None:
     assert decision_time_ns(20 * MS, 3, 3) == 380 * MS
 
 
-def test_a_run_is_not_over_while_an_originator_waits() -> None:
+def test_a_run_is_not_over_while_an_originator_waits_or_is_waited_for() -> None:
     for chosen in (HimOptions(), HimOptions(rto_initial_ns=20 * MS, q=2), HimOptions(decide_ns=500 * MS)):
         group = Group(5, chosen, one_way_ns=10 * MS)
         group.submit()
         group.world.run()
         (waited,) = group.confirmation_ns()
-        assert waited < PROTOCOL.silence_ns(chosen) < 1.3 * waited
+        orphans = Group(5, chosen, one_way_ns=10 * MS)
+        orphans.submit()
+        orphans.world.at(orphans.world.now + 100 * MS, lambda: orphans.world.kill(1))  # noqa: B023
+        orphans.world.run()
+        sent_ns = [at_ns for at_ns, _ in orphans.world.sent]
+        silent = max(after - before for before, after in pairwise(sent_ns))
+        assert waited < silent < PROTOCOL.silence_ns(chosen) < 1.4 * silent
 
 
 def test_timers_move_and_stop() -> None:
