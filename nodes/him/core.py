@@ -122,7 +122,7 @@ class Core:
         _, told_ns = self._heard.get(origin, (0, 0))
         unmeasured_ns = options.rto_initial_ns * (1 if options.adj == "ring" else 2)
         rto_ns = max(self.group_rto_ns(), told_ns, unmeasured_ns)
-        return 2 * max(options.decide_ns, decision_time_ns(rto_ns, options.q, options.rtry))
+        return 2 * (options.decide_ns or decision_time_ns(rto_ns, options.q, options.rtry))
 
     def forget_paces(self) -> None:
         self._heard.clear()
