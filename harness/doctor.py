@@ -56,7 +56,8 @@ def _kernel() -> Finding:
     if not os.access(kernel.image, os.X_OK):
         return Finding("private kernel", "virtual", False, f"{kernel.image} cannot be executed")
     how = "fast guest programs (seccomp)" if kernel.identity.seccomp else "slower guest programs (ptrace)"
-    return Finding("private kernel", "virtual", True, f"Linux {kernel.identity.version}, {how}")
+    begun = "runs are forks" if kernel.forks else "each run boots"
+    return Finding("private kernel", "virtual", True, f"Linux {kernel.identity.version}, {how}, {begun}")
 
 
 def _attempt(what: str, needed_for: str, attempt: Callable[[], str], mend: str) -> Finding:

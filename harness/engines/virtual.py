@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 from harness.engines.guest import boot
 from harness.engines.kernel import private_kernel
@@ -15,7 +16,7 @@ from harness.engines.watch import Attended
 from harness.exchange import Exchange
 from harness.manifest import Kernel
 
-_templates: dict[int, Template] = {}  # by megabytes of memory; all else is the same for a process and who it forks
+_templates: dict[tuple[Path, int], Template] = {}  # by kernel and megabytes; the code is that of this process
 
 
 def _end_templates(owner: int = os.getpid()) -> None:
@@ -49,10 +50,11 @@ class Virtual:
         return boot(self._private, files, options)
 
     def _template(self, options: EngineOptions) -> Template:
-        known = _templates.get(options.memory_mb)
+        key = self._private.image, options.memory_mb
+        known = _templates.get(key)
         if known is None or not known.is_alive:
             if known is not None:
                 known.close()
             known = borrow(self._private, options) or new_template(self._private, options)
-            _templates[options.memory_mb] = known
+            _templates[key] = known
         return known

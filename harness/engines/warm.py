@@ -3,7 +3,8 @@ asked for it for so long.
 
 Who asks is lent the template, and forks it like one of its own. The keeper's socket has a name and no file, so that
 nothing is left of it however it ends; since anybody could take that name, both sides look who the other is. What the
-template must be made of is told with each request; when that has changed, another one is made.
+template must be made of is told with each request; when that has changed, another one is made. Runs have the keeper's
+priority and limits, not those of the command.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ _PATIENCE_S = 5.0
 
 def borrow(kernel: PrivateKernel, options: EngineOptions) -> Template | None:
     """A template that is kept warm for this kernel, this code and these options, if any is."""
-    with _keeper() as keeper:
-        if keeper is None:
-            return None
-        keeper.send(json.dumps(_makings(kernel, options)).encode())
-        return Template.lent(keeper)
+    with _keeper() as keeper, contextlib.suppress(OSError):  # it may end at this moment
+        if keeper is not None:
+            keeper.send(json.dumps(_makings(kernel, options)).encode())
+            return Template.lent(keeper)
+    return None
 
 
 def start(idle_s: float) -> None:
