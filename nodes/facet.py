@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 
 from nodes.lives import Spent
 from nodes.machine import Machine, Setting
@@ -102,6 +102,11 @@ class ProtocolSpec:
     longest_wait_ns: Callable[[Any, int, int], int] = lambda options, nodes, slot_ns: 0
     key_file: Callable[[Any], str] = lambda options: ""  # where Setting.key stands, if these options want one
     brings_program: bool = False  # its options have `program`, a file that runs take along, and `sha256` of it
+    # Its nodes are programs of this machine, which its options name (nodes/program/options.py): what a node's process
+    # does with its nodes/shell.py:NodeConfig and its control socket, in place of stepping a machine.
+    run: Callable[[Any, Any], NoReturn] | None = None
+    deaf: Callable[[Any], str] = lambda options: ""  # why with these options nothing can be submitted
+    warm_up_ns: Callable[[Any], int] = lambda options: 0  # what nodes need before the run begins
 
     # For who reads captures.
     properties: tuple[str, ...]  # judged on every run, e.g. ("ST-1", "ST-2")

@@ -40,6 +40,7 @@ class Attachment:
     interface: str
     mac: str
     addresses: Mapping[int, str]  # of every node
+    ipv4: Mapping[int, str]  # the same; only programs of other people want any
     group: str
     buffer_bytes: int = 4 * 1024 * 1024
     hop_limit: int = 32

@@ -57,6 +57,7 @@ class NodeConfig:
     clock: Clock
     state_file: Path  # where the incarnation survives a crash
     tally: Tally
+    run_dir: Path  # for what it leaves there beside captures, and what was brought along
     read_delay_ns: int = 0
 
 

@@ -240,12 +240,16 @@ _REQUEST, _ACKNOWLEDGE, _REPLACE, _CREATE = 0x1, 0x4, 0x100, 0x400
 _NLMSG_ERROR = 2
 _PERMANENT = 0x80
 _NDA_DESTINATION, _NDA_ADDRESS = 1, 2
-_NEIGHBOUR = struct.Struct("@IHHII BxxxiHBB HH16s HH6sxx")  # nlmsghdr, ndmsg, and the two attributes
+# nlmsghdr, ndmsg, and the two attributes, by address family
+_NEIGHBOUR = {
+    socket.AF_INET: struct.Struct("@IHHII BxxxiHBB HH4s HH6sxx"),
+    socket.AF_INET6: struct.Struct("@IHHII BxxxiHBB HH16s HH6sxx"),
+}
 _BATCH = 200  # requests in one system call: their answers fit the receive buffer even if each of them fails
 
 
 def set_neighbours(neighbours: Sequence[tuple[int, str, str]]) -> None:
-    """Make permanent entries (interface, IPv6 address, MAC address) in the namespace of this thread."""
+    """Make permanent entries (interface, IP address, MAC address) in the namespace of this thread."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as netlink:
         for begin in range(0, len(neighbours), _BATCH):
             part = neighbours[begin : begin + _BATCH]
@@ -258,20 +262,23 @@ def set_neighbours(neighbours: Sequence[tuple[int, str, str]]) -> None:
 
 def _neighbour(interface: int, address: str, mac: str, last: bool) -> bytes:
     flags = _REQUEST | _CREATE | _REPLACE | (_ACKNOWLEDGE if last else 0)
-    return _NEIGHBOUR.pack(
-        _NEIGHBOUR.size,
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    packed = socket.inet_pton(family, address)
+    message = _NEIGHBOUR[family]
+    return message.pack(
+        message.size,
         _RTM_NEWNEIGH,
         flags,
         0,
         0,
-        socket.AF_INET6,
+        family,
         interface,
         _PERMANENT,
         0,
         0,
-        20,
+        4 + len(packed),
         _NDA_DESTINATION,
-        socket.inet_pton(socket.AF_INET6, address),
+        packed,
         10,
         _NDA_ADDRESS,
         bytes.fromhex(mac.replace(":", "")),

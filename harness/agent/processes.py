@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
+from nodes.program.machine import processes_apart
 from nodes.shell import NodeConfig, run_node
 from nodes.waiting import readable
 from topologies.mininet_network import NamespaceNode
@@ -36,20 +37,22 @@ class Process:
     node: str
     pid: int
     control: socket.socket
+    keeps: bool = False  # it has processes of its own
     paused: bool = False
 
 
-def start(node: NamespaceNode, configure: Configure) -> Process:
-    """Fork a node's process; it reports "ready" on its control socket."""
+def start(node: NamespaceNode, configure: Configure, keeps: bool = False) -> Process:
+    """Fork a node's process; it reports "ready" on its control socket. What it keeps ends with it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     sys.stdout.flush()
     sys.stderr.flush()
-    pid = os.fork()
-    if pid == 0:
-        ours.close()
-        _become(node, configure, theirs)
+    with processes_apart() if keeps else contextlib.nullcontext():
+        pid = os.fork()
+        if pid == 0:
+            ours.close()
+            _become(node, configure, theirs)
     theirs.close()
-    return Process(node.name, pid, ours)
+    return Process(node.name, pid, ours, keeps)
 
 
 def _become(node: NamespaceNode, configure: Configure, control: socket.socket) -> NoReturn:
@@ -57,7 +60,8 @@ def _become(node: NamespaceNode, configure: Configure, control: socket.socket) -
     try:
         _leave_only(control.fileno(), node.namespace)
         with node.entered():
-            run_node(configure(), control)
+            config = configure()
+            (config.spec.run or run_node)(config, control)
     except BaseException as error:
         traceback.print_exc()
         sys.stderr.flush()
@@ -111,7 +115,10 @@ def kill(process: Process) -> None:
 
 
 def pause(process: Process) -> None:
-    """SIGSTOP: alive, and silent."""
+    """SIGSTOP: alive, and silent; what it keeps first."""
+    if process.keeps:
+        tell(process, "freeze")
+        expect(process, "frozen")
     os.kill(process.pid, signal.SIGSTOP)
     process.paused = True
 
@@ -119,6 +126,8 @@ def pause(process: Process) -> None:
 def resume(process: Process) -> None:
     """SIGCONT."""
     os.kill(process.pid, signal.SIGCONT)
+    if process.keeps:
+        tell(process, "thaw")
     process.paused = False
 
 

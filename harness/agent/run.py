@@ -32,6 +32,8 @@ from nodes.protocols import protocol
 from nodes.shell import NodeConfig, Submission, next_incarnation
 from nodes.tally import Tally
 from nodes.wire.note import Never, NoteKind, Over
+from topologies.ipv4 import address as ipv4
+from topologies.ipv4 import give_addresses
 from topologies.mininet_network import CHANNEL, Network, interface_counters
 from topologies.plan import Plan
 from topologies.seeds import seed_for
@@ -86,6 +88,7 @@ class _Run:
         self.scenario = scenario
         self.plan: Plan = scenario.plan()
         self.spec = protocol(scenario.protocol)
+        self.run_dir = files.run.path
         self.captures = files.run.captures
         self.findings = findings
         self.schedule = schedule(scenario)
@@ -105,6 +108,8 @@ class _Run:
             from topologies.ordering import keep_order
 
             keep_order(self.network)
+        if self.spec.run is not None:
+            give_addresses(self.network)
         self.traffic = Traffic(self.network, self.scenario.seed)
         # The run begins at a round moment, late enough for everything to be ready: times in captures read easily.
         self.t0 = -(-(time.time_ns() + self._warm_up_ns(begin)) // _SECOND) * _SECOND
@@ -164,7 +169,8 @@ class _Run:
 
     def _warm_up_ns(self, begin: int | None) -> int:
         """In real time a machine that took long for the network will take long for the nodes."""
-        return _WARM_UP_NS if begin is None else max(_WARM_UP_NS, 3 * (time.time_ns() - begin))
+        least = _WARM_UP_NS + self.spec.warm_up_ns(self.scenario.options)
+        return least if begin is None else max(least, 3 * (time.time_ns() - begin))
 
     def _points(self) -> list[Point]:
         here = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
@@ -206,7 +212,9 @@ class _Run:
         if self._urgent:
             _wake_on_time()  # nodes are not
         self._tell(f"starting {node}")
-        process = processes.start(self.network.node(node), lambda: self._config(node))
+        process = processes.start(
+            self.network.node(node), lambda: self._config(node), keeps=self.spec.run is not None
+        )
         processes.expect(process, "ready")
         if self._urgent:
             _wake_on_time(2)
@@ -229,6 +237,7 @@ class _Run:
             state_file=state_file,
             read_delay_ns=read_delay,
             tally=self.tally,
+            run_dir=self.run_dir,
         )
 
     def _attachment(self, host: str, transport: str, buffer_bytes: int | None = None) -> Attachment:
@@ -241,6 +250,7 @@ class _Run:
             interface=end.interface,
             mac=end.mac,
             addresses={int(other[1:]): plan.address(other) for other in members} if plan.ipv6 else {},
+            ipv4={int(other[1:]): ipv4(plan, other) for other in members} if not plan.routers else {},
             group=plan.group,
             buffer_bytes=buffer_bytes or RECEIVE_BUFFER_BYTES,
             hop_limit=plan.max_hops + 1 if plan.ipv6 else 1,

@@ -82,4 +82,17 @@ class DistributionCodec:
         return next(name for name, known in _NAMED.items() if known == value)
 
 
+class Texts:
+    """A table whose keys are the user's own, with texts."""
+
+    def read(self, value: Any, path: Path, problems: Problems) -> tuple[tuple[str, str], ...]:
+        if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+            raise ValueError(f"{path[-1]} is a table of texts")
+        return tuple(value.items())
+
+    def write(self, value: tuple[tuple[str, str], ...]) -> dict[str, str]:
+        return dict(value)
+
+
+CODECS["texts"] = Texts()
 CODECS["distribution"] = DistributionCodec()

@@ -99,6 +99,7 @@ def _resolve(document: Document, resolved: bool, judged: bool) -> Scenario:
     options = draft.options = _options(draft.spec, values, problems)
     if draft.spec is not None and not resolved and not judged:
         options = find_program(draft.spec, options, FilePath(document.name), problems)
+    draft.options = options
     if "topology" in values:
         draft.topology = read_table(TopologyOptions, values["topology"], ("topology",), problems)
     else:

@@ -1,4 +1,5 @@
-"""The one file that a scenario may bring along: a program that is its node. Found, hashed, taken along into the run.
+"""What a scenario brings along: a program that is its node, or what programs of this machine need (daemons.py).
+Found, hashed, taken along into the run.
 
 In a file that a person wrote, its path is meant from where that file lies. A loaded scenario has the whole path and the
 hash; a run directory has a copy, so that it can be run again as it was.
@@ -24,6 +25,10 @@ COPY = "program"  # its name in a run directory
 
 def find_program(spec: ProtocolSpec, options: Any, scenario: Path, problems: Problems) -> Any:
     """The options with the whole path and the hash of the program that they name; a problem if there is none."""
+    if options is not None and spec.run is not None:
+        from harness.scenario import daemons
+
+        return daemons.find(spec, options, scenario, problems)
     if options is None or not spec.brings_program:
         return options
     path = (scenario.parent / options.program).resolve()
@@ -47,6 +52,10 @@ def find_program(spec: ProtocolSpec, options: Any, scenario: Path, problems: Pro
 
 def take_along(scenario: Scenario, run_dir: Path) -> Scenario:
     """Copy the program, if there is one, into a run directory; the scenario as it is meant there."""
+    if protocol(scenario.protocol).run is not None:
+        from harness.scenario import daemons
+
+        return dataclasses.replace(scenario, options=daemons.take_along(scenario.options, run_dir))
     if not protocol(scenario.protocol).brings_program:
         return scenario
     shutil.copy(scenario.options.program, run_dir / COPY)
@@ -55,6 +64,10 @@ def take_along(scenario: Scenario, run_dir: Path) -> Scenario:
 
 def without_place(scenario: Scenario) -> Scenario:
     """The scenario as it is wherever the program lies: what it is says its hash."""
+    if protocol(scenario.protocol).run is not None:
+        from harness.scenario import daemons
+
+        return dataclasses.replace(scenario, options=daemons.without_places(scenario.options))
     if not protocol(scenario.protocol).brings_program:
         return scenario
     return dataclasses.replace(scenario, options=dataclasses.replace(scenario.options, program=""))

@@ -91,9 +91,11 @@ def _plan(draft: Draft, problems: Problems) -> Plan | None:
 
 
 def _fits(draft: Draft) -> Iterator[Problem]:
-    """What the protocol's PDUs can say of it, its transport, and the network."""
+    """What the protocol's PDUs can say of it, who runs its nodes, its transport, and the network."""
     if draft.spec is None or draft.topology is None:
         return
+    if draft.spec.run is not None and draft.top is not None and draft.top.engine != "virtual":
+        yield Problem(("engine",), f"nodes of {draft.spec.name} run in virtual time only, not on this machine's kernel")
     if len(draft.topology.names) > draft.spec.most_nodes:
         reason = f"{draft.spec.name} has at most {draft.spec.most_nodes} nodes: its PDUs can name no more"
         yield Problem(("topology", "nodes"), reason)
@@ -135,6 +137,9 @@ def _clocks(draft: Draft, scope: Scope) -> Iterator[Problem]:
 
 
 def _workload(draft: Draft, scope: Scope) -> Iterator[Problem]:
+    if draft.spec is not None and draft.options is not None and draft.workload is not None:
+        if reason := draft.spec.deaf(draft.options):
+            yield Problem(("workload",), reason)
     workload, nodes = draft.workload, scope.nodes
     largest = draft.spec.max_payload if draft.spec else None
     if isinstance(workload, Script):

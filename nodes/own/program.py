@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from nodes.machine import Farewell, Input, Log, Output, Received, Send, Setting, Submit
+from nodes.lines import listed, log, number
+from nodes.machine import Farewell, Input, Output, Received, Send, Setting, Submit
 from nodes.own.options import OwnOptions
-from nodes.wire.note import Delivered, NoteKind, digest_of
 from nodes.wire.own import OwnPdu
 
 _PR_SET_PDEATHSIG = 1
 _DATA_MAX = 1400
-_OURS = {NoteKind.READY, NoteKind.SUBMITTED, NoteKind.CLOCK, NoteKind.FAULT, NoteKind.MARK, NoteKind.END}
-_KINDS = {kind.name.lower(): kind for kind in NoteKind if kind not in _OURS}
-_NUMBERS = ("about", "seq")
 
 
 class ProgramError(RuntimeError):
@@ -47,7 +43,7 @@ class Program:
             env={
                 **os.environ,
                 "TUTTI_ME": str(setting.me),
-                "TUTTI_MEMBERS": _numbers(setting.members),
+                "TUTTI_MEMBERS": listed(setting.members),
                 "TUTTI_SEED": str(setting.seed),
                 "TUTTI_INCARNATION": str(setting.incarnation),
                 "TUTTI_SLOT_NS": str(setting.slot_ns),
@@ -64,7 +60,7 @@ class Program:
         if self.deadline is not None and self.deadline <= now_ns:
             self.deadline = None
         if isinstance(event, Submit):
-            line = f"submit {now_ns} {event.number} {_numbers(event.to)} {event.data.hex() or '-'}"
+            line = f"submit {now_ns} {event.number} {listed(event.to)} {event.data.hex() or '-'}"
         elif not isinstance(event, Received):
             line = f"wake {now_ns}"
         elif isinstance(event.pdu, OwnPdu):
@@ -121,61 +117,20 @@ class Program:
                     raise ValueError(f"a PDU carries at most {_DATA_MAX} bytes")
                 pdu = OwnPdu(
                     src=self._me,
-                    kind=_number(kind, 8),
-                    origin=_number(origin, 16),
-                    seq=_number(seq, 64),
+                    kind=number(kind, 8),
+                    origin=number(origin, 16),
+                    seq=number(seq, 64),
                     payload=payload,
                 )
-                return [Send(pdu, None if to == "all" else tuple(_number(one, 16) for one in to.split(",")))]
+                return [Send(pdu, None if to == "all" else tuple(number(one, 16) for one in to.split(",")))]
             case ["note", kind, *rest]:
-                return [_log(kind, " ".join(rest))]
+                return [log(" ".join((kind, *rest)))]
             case ["wake", "never"]:
                 self.deadline = None
             case ["wake", at]:
-                self.deadline = _number(at, 64)
+                self.deadline = number(at, 64)
             case ["busy" | "idle" as word]:
                 self._idle = word == "idle"
             case _:
                 raise ValueError("an answer begins with send, note, wake, busy or idle, or is a dot")
         return []
-
-
-def _numbers(values: Sequence[int]) -> str:
-    return ",".join(map(str, values)) or "-"
-
-
-def _number(word: str, bits: int) -> int:
-    value = int(word)
-    if not 0 <= value < 1 << bits:
-        raise ValueError(f"{word} has not room in {bits} bits")
-    return value
-
-
-def _log(kind: str, rest: str) -> Log:
-    """`delivered about=2 seq=7 data=6869 peers=1,3 values=4,-5 text=all the rest`."""
-    if kind not in _KINDS:
-        raise ValueError(f"there is no note {kind!r} for a program (there is {', '.join(_KINDS)})")
-    words, _, text = f" {rest}".partition(" text=")
-    numbers: dict[str, int] = {}
-    lists: dict[str, tuple[int, ...]] = {}
-    data: bytes | None = None
-    for word in words.split():
-        key, _, value = word.partition("=")
-        if key in _NUMBERS:
-            numbers[key] = _number(value, 16 if key == "about" else 64)
-        elif key == "peers":
-            lists[key] = () if value in ("", "-") else tuple(_number(one, 16) for one in value.split(","))
-        elif key == "data":
-            data = b"" if value == "-" else bytes.fromhex(value)
-        elif key == "values":
-            lists[key] = tuple(map(int, re.split(",", value)))
-        else:
-            raise ValueError(f"a note has about, seq, data, peers, values and text, not {key!r}")
-    values = lists.get("values", ())
-    if kind == "delivered":
-        if values and data is None:
-            raise ValueError("values of delivered stand behind what was delivered, which data= says")
-        values = values if data is None else (*Delivered(digest_of(data)), *values)
-    elif data is not None:
-        raise ValueError("only a note delivered has data")
-    return Log(_KINDS[kind], **numbers, peers=lists.get("peers", ()), values=values, text=text)

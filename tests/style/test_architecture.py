@@ -32,9 +32,10 @@ COMPUTING = {
     *("__future__", "abc", "bisect", "collections", "dataclasses", "enum", "functools", "hashlib", "heapq", "hmac"),
     *("itertools", "math", "random", "re", "struct", "types", "typing", "zlib"),
 }
-OF_ALL_MACHINES = {"facet", "lives", "machine", "wire"}  # of nodes/
+OF_ALL_MACHINES = {"facet", "lines", "lives", "machine", "wire"}  # of nodes/
 BUILT_ON = {"to": {"st"}, "tcp": {"him"}}  # a protocol whose parts another one uses
-NO_MACHINE = {"nodes/own/program.py"}  # it is a process, and a program is asked in its place
+# These are processes, and programs are asked, or run, in their place.
+NO_MACHINE = {"nodes/own/program.py", "nodes/program/keeper.py", "nodes/program/machine.py"}
 PROTOCOLS = tuple(f"nodes.{name}." for name in NAMES)
 NOT_CALLED = {"breakpoint", "compile", "eval", "exec", "input", "open", "print", "__import__"}
 

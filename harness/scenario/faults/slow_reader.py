@@ -9,6 +9,9 @@ from typing import Annotated, ClassVar
 from harness.scenario.faults.base import OfNodes, Time, fault
 from harness.scenario.faults.course import Course
 from harness.scenario.faults.stage import Stage
+from harness.scenario.problems import Path, Problem
+from harness.scenario.scope import Scope
+from nodes.protocols import protocol
 
 
 @fault
@@ -27,6 +30,11 @@ class SlowReader(OfNodes):
             raise ValueError("a slow reader needs a read_delay or a buffer")
         if self.buffer_bytes is not None and not 2304 <= self.buffer_bytes < 2**30:
             raise ValueError("a receive buffer has at least 2304 bytes (Linux gives no less) and less than 2^30")
+
+    def check(self, scope: Scope, path: Path) -> Iterator[Problem]:
+        yield from OfNodes.check(self, scope, path)
+        if scope.protocol is not None and protocol(scope.protocol).run is not None:
+            yield Problem((*path, "kind"), "a program of other people reads as it likes: it cannot be made slow")
 
     def befall(self, course: Course, node: str) -> Iterator[str]:
         if node in course.gone:

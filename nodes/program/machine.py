@@ -1,0 +1,129 @@
+"""What the programs of a node see as their machine: its files, which they may change, and nothing of another node.
+
+The file system is this machine's, with a layer of the node's own over it, which lasts as long as the run: a node that
+is started again finds on its disk what it left there. /dev, /run and /tmp are new each time. No path of where a run
+lies or its code is can be seen, since it would make a difference.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+HOME = "/node"  # where programs are started
+TEMPLATE = ".in"  # a file whose words in braces are replaced
+
+_MS_BIND, _MS_REC, _MS_PRIVATE, _MNT_DETACH = 4096, 16384, 1 << 18, 2
+_NEWNS, _NEWTIME, _NEWUTS, _NEWIPC, _NEWPID = 0x20000, 0x80, 0x04000000, 0x08000000, 0x20000000
+_SYS_PIVOT_ROOT = 155
+_DEVICES = {"null": 3, "zero": 5, "full": 7, "random": 8, "urandom": 9}
+_LINKS = {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@contextlib.contextmanager
+def processes_apart() -> Iterator[None]:
+    """A process forked in this block is the first of a process namespace: with it, all in there ends."""
+    here = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _check(_libc.unshare(_NEWPID), "a process namespace")
+        yield
+        _check(_libc.setns(here, _NEWPID), "the process namespace before")
+    finally:
+        os.close(here)
+
+
+def leave_machine(name: str, disk: Path, brought: Sequence[Path], words: Mapping[str, str], hosts: str) -> None:
+    """Let this process, and what it starts, be on a machine of that name, whose disk has what is in the directories
+    `brought`: below `root` of each what has a place, below `here` what lies where programs are started."""
+    _check(_libc.unshare(_NEWNS | _NEWUTS | _NEWIPC | _NEWTIME), "namespaces of a node (programs need kernel 7.2)")
+    _check(_libc.sethostname(name.encode(), len(name)), "the node's name")
+    files = {"/etc/hosts": (hosts.encode(), 0o644), "/etc/hostname": (f"{name}\n".encode(), 0o644)}
+    for place in brought:
+        files |= _files(place / "root", "/", words) | _files(place / "here", HOME, words)
+    _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
+    _change_root(disk)
+    for path, (data, mode) in files.items():
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+        target.chmod(mode)
+
+
+def set_wall_clock(ahead_ns: int, drift_ppb: int) -> None:
+    """Set CLOCK_REALTIME of what this process has started, and will start, on its machine."""
+    lines = [f"{word} {' '.join(map(str, divmod(value, 1_000_000_000)))}\n" for word, value in (("realtime", ahead_ns), ("drift", drift_ppb))]
+    Path("/proc/self/timens_offsets").write_text("".join(lines))
+
+
+def become_program() -> None:
+    """Between fork and exec: from here on it is not one of ours. It has no priority, its system calls take virtual
+    time, and so does the time stamp counter that it reads."""
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    _check(_libc.prctl(26, 2, 0, 0, 0), "virtual time for a program")  # PR_SET_TSC, PR_TSC_SIGSEGV
+
+
+def _files(place: Path, where: str, words: Mapping[str, str]) -> dict[str, tuple[bytes, int]]:
+    found = {}
+    for path in sorted(one for one in place.rglob("*") if one.is_file()):
+        data, target = path.read_bytes(), f"{where.rstrip('/')}/{path.relative_to(place)}"
+        if target.endswith(TEMPLATE):
+            target = target.removesuffix(TEMPLATE)
+            for word, value in words.items():
+                data = data.replace(f"{{{word}}}".encode(), value.encode())
+        found[target] = data, path.stat().st_mode & 0o777 | 0o444
+    return found
+
+
+def _change_root(disk: Path) -> None:
+    """Move into a root of one's own."""
+    root, upper, work = disk / "root", disk / "upper", disk / "work"
+    for one in (root, upper, work):
+        one.mkdir(parents=True, exist_ok=True)
+    upper.chmod(0o755)
+    _mount("node", str(root), "overlay", 0, f"lowerdir=/,upperdir={upper},workdir={work}")
+    for name in ("dev", "proc", "sys", "run", "tmp", HOME.removeprefix("/")):
+        (root / name).mkdir(exist_ok=True)
+    _mount("proc", str(root / "proc"), "proc")
+    _mount("sys", str(root / "sys"), "sysfs")
+    _mount("dev", str(root / "dev"), "tmpfs", 0, "mode=755")
+    _mount("run", str(root / "run"), "tmpfs", 0, "mode=755")
+    _mount("tmp", str(root / "tmp"), "tmpfs", 0, "mode=1777")
+    os.chdir(root)
+    _check(_libc.syscall(_SYS_PIVOT_ROOT, b".", b"."), "a root of its own")
+    _check(_libc.umount2(b".", _MNT_DETACH), "leaving the root before")
+    os.chdir("/")
+    _make_devices()
+    (Path("/run") / "lock").mkdir(mode=0o1777)
+    words = Path("/dev/words")  # in place of the kernel's, among which are paths
+    words.write_text("\n")
+    _mount(str(words), "/proc/cmdline", None, _MS_BIND)
+    words.unlink()
+
+
+def _make_devices() -> None:
+    os.umask(0)
+    for name, minor in _DEVICES.items():
+        os.mknod(f"/dev/{name}", 0o20666, os.makedev(1, minor))
+    os.mknod("/dev/tty", 0o20666, os.makedev(5, 0))
+    for name, target in _LINKS.items():
+        Path(f"/dev/{name}").symlink_to(f"/proc/self/{target}")
+    Path("/dev/shm").mkdir(mode=0o1777)
+    Path("/dev/pts").mkdir()
+    _mount("pts", "/dev/pts", "devpts", 0, "newinstance,ptmxmode=0666")
+    Path("/dev/ptmx").symlink_to("pts/ptmx")
+    os.umask(0o022)
+
+
+def _mount(source: str, target: str, kind: str | None, flags: int = 0, data: str | None = None) -> None:
+    kind_bytes, data_bytes = (None if one is None else one.encode() for one in (kind, data))
+    _check(_libc.mount(source.encode(), target.encode(), kind_bytes, ctypes.c_ulong(flags), data_bytes), target)
+
+
+def _check(result: int, what: str) -> None:
+    if result:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{what}: {os.strerror(error)}")

@@ -1,0 +1,141 @@
+"""What a scenario says about programs of this machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from nodes.lines import log
+
+Texts = Annotated[tuple[tuple[str, str], ...], "texts"]  # a table of texts, by their keys
+
+_NAME = re.compile(r"[A-Za-z0-9._+-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """[program] and [[program.also]]: one program of a node."""
+
+    command: tuple[str, ...]
+    name: str = ""  # of its log; that of its file
+    environment: Texts = ()
+    # It is ready when it has written a line in which this regular expression is found, when somebody listens at this
+    # TCP port of the node, when there is this file; at once without any of them.
+    ready: str = ""
+    ready_port: int | None = None
+    ready_file: str = ""
+    notes: tuple[tuple[str, ...], ...] = ()  # a regular expression, and the NOTE that a line of output is in which it is
+    may_end: bool = False  # a run goes on without it
+
+    def __post_init__(self) -> None:
+        if not self.command or not self.command[0]:
+            raise ValueError("command is a list: the program and its arguments")
+        if not _NAME.fullmatch(self.called):
+            raise ValueError(f"name is letters, digits and . _ + -, not {self.called!r}")
+        if sum(one not in ("", None) for one in (self.ready, self.ready_port, self.ready_file)) > 1:
+            raise ValueError("ready is a line, a port or a file: one of them")
+        if self.ready_port is not None and not 0 < self.ready_port < 65536:
+            raise ValueError("ready_port is 1 to 65535")
+        _expression(self.ready, "ready")
+        for note in self.notes:
+            if len(note) != 2:
+                raise ValueError("notes are pairs: a regular expression, and the NOTE for it")
+            expression = _expression(note[0], "notes")
+            try:
+                log(re.sub(r"\\\d|\\g<\w+>", "1", note[1]))
+                expression.sub(note[1], "")
+            except (ValueError, IndexError, re.error) as error:
+                raise ValueError(f"notes has {note[1]!r}: {error}") from None
+
+    @property
+    def called(self) -> str:
+        """Its name."""
+        return self.name or self.command[0].rpartition("/")[2]
+
+
+def _expression(text: str, key: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{key} has {text!r}, which is no regular expression: {error}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter:
+    """[program.adapter]: a client of the program that is told what to submit, and says what happens, in lines."""
+
+    command: tuple[str, ...]
+    environment: Texts = ()
+
+    def daemon(self) -> Daemon:
+        """As a program like the others; it says itself that it is ready."""
+        return Daemon(command=self.command, name="adapter", environment=self.environment, ready="^ready$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfNodes:
+    """[[program.node]]: what is otherwise at some nodes. Files and environment are added, or take a place."""
+
+    node: tuple[str, ...]
+    command: tuple[str, ...] | None = None
+    environment: Texts = ()
+    files: Texts = ()
+
+    def __post_init__(self) -> None:
+        if not self.node:
+            raise ValueError("node is a list of nodes")
+        _check_files(self.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramOptions:
+    """[program]. `used` is written by tutti, so that a run says what it ran."""
+
+    main: Annotated[Daemon, "flatten"]
+    files: Texts = ()  # where it is at the node: where it lies, seen from the scenario
+    directories: tuple[str, ...] = ()  # that there must be
+    packages: tuple[str, ...] = ()  # of Debian, without which the programs are not there
+    build: tuple[tuple[str, ...], ...] = ()  # commands, before the run, where the files without a directory are
+    ready_within_ns: Annotated[int, "duration"] = 10_000_000_000
+    adapter: Adapter | None = None
+    also: tuple[Daemon, ...] = ()
+    node: tuple[OfNodes, ...] = ()
+    used: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [one.called for one in self.daemons()]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two programs of a node have one name ({', '.join(names)}): give each a name")
+        if not all(one.startswith("/") for one in self.directories):
+            raise ValueError("directories are whole paths")
+        if not all(self.build) or not all(word for words in self.build for word in words[:1]):
+            raise ValueError("build is a list of commands, each a list: the program and its arguments")
+        if self.ready_within_ns < 1:
+            raise ValueError("ready_within is more than nothing")
+        _check_files(self.files)
+
+    def daemons(self) -> tuple[Daemon, ...]:
+        """In the order in which they are started, each when the one before it is ready."""
+        adapter = () if self.adapter is None else (self.adapter.daemon(),)
+        return (self.main, *self.also, *adapter)
+
+
+def _check_files(files: Sequence[tuple[str, str]]) -> None:
+    for target, source in files:
+        parts = target.removeprefix("/").split("/")
+        if not target or not source or "" in parts or ".." in parts or "." in parts:
+            raise ValueError(f"files has {target!r}: a whole path, or a path below the program's own directory")
+
+
+def misfit(options: ProgramOptions, nodes: int) -> str:
+    """Why the options do not fit so many nodes."""
+    known = {f"n{number}" for number in range(1, nodes + 1)}
+    strangers = sorted({name for one in options.node for name in one.node} - known)
+    return f"node names {strangers[0]!r}: this scenario has n1 to n{nodes}" if strangers else ""
+
+
+def deaf(options: ProgramOptions) -> str:
+    """Why nothing can be submitted."""
+    return "" if options.adapter else "messages need a [program.adapter], which hands them to the program"
