@@ -1,4 +1,4 @@
-"""IPv4 for programs of other people, beside whatever our own nodes use: 10.0.0.N for host N where all share one link."""
+"""IPv4 for programs of other people, beside what our own nodes use: 10.0.0.N for host N where all share one link."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ def give_addresses(network: Network) -> None:
         index = network.interfaces(host)[end.interface]
         netlink.addr("add", index=index, address=address(plan, host), prefixlen=PREFIX_LENGTH)
         netlink.route("add", dst=MULTICAST, oif=index)
-        others = [
-            (index, address(plan, other), plan.interfaces(other)[0].mac) for other in plan.hosts if other != host
-        ]
+        others = [(index, address(plan, other), plan.interfaces(other)[0].mac) for other in plan.hosts if other != host]
         with network.node(host).entered():
             set_neighbours(others)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import signal
@@ -10,11 +11,10 @@ import socket
 import struct
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
-from nodes.program.machine import processes_apart
 from nodes.shell import NodeConfig, run_node
 from nodes.waiting import readable
 from topologies.mininet_network import NamespaceNode
@@ -24,6 +24,8 @@ Configure = Callable[[], NodeConfig]
 
 _MESSAGE_MAX = 65_536
 _NUMBER = struct.Struct("=H")
+_CLONE_NEWPID = 0x20000000
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class NodeFailed(RuntimeError):
@@ -46,13 +48,27 @@ def start(node: NamespaceNode, configure: Configure, keeps: bool = False) -> Pro
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     sys.stdout.flush()
     sys.stderr.flush()
-    with processes_apart() if keeps else contextlib.nullcontext():
+    with _apart() if keeps else contextlib.nullcontext():
         pid = os.fork()
         if pid == 0:
             ours.close()
             _become(node, configure, theirs)
     theirs.close()
     return Process(node.name, pid, ours, keeps)
+
+
+@contextlib.contextmanager
+def _apart() -> Iterator[None]:
+    """A process forked in this block is the first of a process namespace: with it, all in there ends."""
+    here = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if _libc.unshare(_CLONE_NEWPID):
+            raise OSError(ctypes.get_errno(), "a process namespace")
+        yield
+        if _libc.setns(here, _CLONE_NEWPID):
+            raise OSError(ctypes.get_errno(), "the process namespace before")
+    finally:
+        os.close(here)
 
 
 def _become(node: NamespaceNode, configure: Configure, control: socket.socket) -> NoReturn:

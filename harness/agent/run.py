@@ -212,9 +212,7 @@ class _Run:
         if self._urgent:
             _wake_on_time()  # nodes are not
         self._tell(f"starting {node}")
-        process = processes.start(
-            self.network.node(node), lambda: self._config(node), keeps=self.spec.run is not None
-        )
+        process = processes.start(self.network.node(node), lambda: self._config(node), keeps=self.spec.run is not None)
         processes.expect(process, "ready")
         if self._urgent:
             _wake_on_time(2)

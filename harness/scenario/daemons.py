@@ -122,6 +122,8 @@ def _package(path: str) -> str:
         if found.returncode == 0:
             package = found.stdout.partition(":")[0]
             form = "${Package} ${Version}"
-            said = subprocess.run(["dpkg-query", "-W", "-f", form, package], capture_output=True, text=True, check=False)
+            said = subprocess.run(
+                ["dpkg-query", "-W", "-f", form, package], capture_output=True, text=True, check=False
+            )
             return f" {said.stdout}"
     return ""

@@ -205,7 +205,8 @@ class Keeper:
         data = os.read(program.output, 65_536)
         adapter = self._is_adapter(program.daemon)
         if not data:
-            return self._listen_no_more(program)
+            self._listen_no_more(program)
+            return
         if not adapter:
             os.write(program.log, data)
         *lines, program.rest = (program.rest + data).split(b"\n")
@@ -257,9 +258,7 @@ class Keeper:
                     if program.daemon.called not in self._programs:
                         return
                     self._hear(program)
-                raise ProgramError(
-                    f"{program.daemon.called} ended {_how(program.process.returncode)}{_said(program)}"
-                )
+                raise ProgramError(f"{program.daemon.called} ended {_how(program.process.returncode)}{_said(program)}")
         ours = {one.process.pid for one in self._programs.values()}
         for pid in _zombies() - ours:  # orphans come to process 1
             with contextlib.suppress(ChildProcessError):
@@ -269,12 +268,10 @@ class Keeper:
 
     def _due(self, now: int) -> int | None:
         """Do what is due; how long nothing else will be."""
-        waits = list[int]()
         if self._leaving:
-            if now >= self._ready_by:
-                self._stopped = True
-                return 0
-            return self._ready_by - now
+            self._stopped = now >= self._ready_by or not self._programs
+            return 0 if self._stopped else self._ready_by - now
+        waits: list[int] = []
         waiting = [one for one in self._programs.values() if not one.ready]
         for program in waiting:
             program.ready = _is_there(program.daemon)
@@ -298,7 +295,7 @@ class Keeper:
             waits.append(self._schedule[0].at_ns - now)
         if self._submit(b""):
             waits.append(_LOOK_NS)
-        return min(waits, default=None)
+        return min(waits) if waits else None
 
     def _submit(self, line: bytes) -> bool:
         """Hand a line to the adapter, or as much as there is room for; is anything left?"""

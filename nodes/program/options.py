@@ -26,7 +26,9 @@ class Daemon:
     ready: str = ""
     ready_port: int | None = None
     ready_file: str = ""
-    notes: tuple[tuple[str, ...], ...] = ()  # a regular expression, and the NOTE that a line of output is in which it is
+    notes: tuple[
+        tuple[str, ...], ...
+    ] = ()  # a regular expression, and the NOTE that a line of output is in which it is
     may_end: bool = False  # a run goes on without it
 
     def __post_init__(self) -> None:

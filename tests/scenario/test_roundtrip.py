@@ -307,5 +307,6 @@ def test_the_identity_is_that_of_what_happens() -> None:
 def test_our_own_scenarios_are_valid_and_read_back(path: Path) -> None:
     scenario = load(path)
     assert loads(dump(scenario)) == scenario
-    assert scenario.name == f"{scenario.protocol}-{path.stem}" and scenario.protocol == path.parent.name
+    folder = "peers" if scenario.protocol == "program" else scenario.protocol
+    assert scenario.name == f"{folder}-{path.stem}" and path.parent.name == folder
     assert scenario.description
