@@ -1,0 +1,214 @@
+"""Programs of other people as nodes: what they see, what faults do to them, how their runs end; and real peers."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from harness.engines.outcome import EngineError, MachineLacks
+from harness.scenario.find import find
+from nodes.wire.note import NoteKind
+from tests import ROOT
+from tests.helpers.guests import digest, for_everybody, needs_kernel, run, tutti
+
+pytestmark = needs_kernel
+
+SCENARIO = """
+name = "programs"
+protocol = "program"
+settle = "100ms"
+limit = "30s"
+[program]
+command = ["python3", "program.py"]
+files = {{ "program.py" = "{directory}/program.py" }}
+ready_within = "500ms"
+{more}
+[topology]
+kind = "lan"
+nodes = 2
+"""
+
+SEES = """
+import os, select, socket, time
+wall, before = time.time_ns(), time.monotonic_ns()
+while time.monotonic_ns() < before + 10_000_000:
+    select.poll().poll(0)  # never sleeps, and yet sees time pass
+print("waited", flush=True)
+print("is", socket.gethostname(), os.environ["TUTTI_ADDRESS"], os.getcwd())
+print("knows", socket.gethostbyname("n2"))
+print("wall", (wall - 1_700_000_000_000_000_000) // 10**9)
+print("priority", os.sched_getscheduler(0))
+print("finds", sorted(os.listdir("/run")), sorted(os.listdir("/tmp")), os.path.exists("/etc/left"))
+open("/etc/left", "w").write("by a program")
+for table in ("mountinfo", "mounts"):
+    print(table, open("/proc/self/" + table).read().replace("\\n", ";"))
+print("words", repr(open("/proc/cmdline").read()))
+group, me = "239.1.2.3", os.environ["TUTTI_ADDRESS"]
+heard = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+heard.bind(("", 9))
+heard.setsockopt(0, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + socket.inet_aton(me))
+time.sleep(0.1)
+heard.sendto(("hello of " + me).encode(), (group, 9))
+while True:
+    data, (sender, _) = heard.recvfrom(99)
+    if sender != me:
+        print("heard", data.decode(), flush=True)
+"""
+
+TICKS = """
+import os, time
+first = not os.path.exists("/var/started")
+open("/var/started", "w").close()
+print("first" if first else "again", flush=True)
+if os.fork():
+    os.setsid()
+    name = "parent"
+else:
+    os.setsid()
+    name = "child"
+while True:
+    print("tick", name, time.time_ns() // 10**6, flush=True)
+    time.sleep(0.1)
+"""
+TICK_NOTES = "notes = [['^tick (.*)', 'state text=\\1'], ['^(first|again)$', 'state text=\\1']]"
+
+
+def _run(tmp_path: Path, program: str, more: str = "", rest: str = "", out: str = "run"):  # type: ignore[no-untyped-def]
+    (tmp_path / "program.py").write_text(program)
+    return run(SCENARIO.format(directory=tmp_path, more=more) + rest, tmp_path / out)
+
+
+def test_a_program_sees_a_machine_of_its_own(tmp_path: Path) -> None:
+    where, _ = _run(tmp_path, SEES, rest='[[clock]]\nnode = "n1"\noffset = "100s"\n')
+    for node in (1, 2):
+        said = (where.logs / f"n{node}-python3.txt").read_text()
+        assert "waited\n" in said
+        assert f"is n{node} 10.0.0.{node} /node\n" in said
+        assert "knows 10.0.0.2\n" in said
+        assert f"wall {100 if node == 1 else 0}\n" in said
+        assert "priority 0\n" in said
+        assert "finds ['lock'] [] False\n" in said
+        assert f"heard hello of 10.0.0.{3 - node}\n" in said
+        for path in (where.path, tmp_path, ROOT):
+            assert str(path) not in said
+    assert not Path("/etc/left").exists()
+
+
+def test_faults_hit_all_that_a_node_has_started(tmp_path: Path) -> None:
+    faults = """
+        [[fault]]
+        at = "1s"
+        kind = "pause"
+        node = "n1"
+        for = "1s"
+        [[fault]]
+        at = "3s"
+        kind = "crash"
+        node = "n1"
+        [[fault]]
+        at = "4s"
+        kind = "restart"
+        node = "n1"
+        [[fault]]
+        at = "5s"
+        kind = "clock"
+        node = "n2"
+        step = "1h"
+        """
+    where, result = _run(tmp_path, TICKS, TICK_NOTES, faults)
+    notes = result.evidence.notes
+    said = [(one.node, (one.time_ns - result.evidence.t0_ns) / 1e9, one.text) for one in notes.rows(range(len(notes))) if one.kind is NoteKind.STATE]
+    ticks = {who: [at for node, at, text in said if node == 1 and text.startswith(who)] for who in ("parent", "child")}
+    for times in ticks.values():
+        assert len(times) > 20
+        assert not [at for at in times if 1.001 < at < 2 or 3 < at < 4]
+    assert [text for node, _, text in said if node == 1 and text in ("first", "again")] == ["first", "again"]
+    shown = [int(text.split()[1]) for node, at, text in said if node == 2 and text.startswith("parent") and at > 4.8]
+    assert max(late - early for early, late in zip(shown, shown[1:], strict=False)) > 3_599_000
+
+
+@pytest.mark.parametrize(
+    ("program", "more", "said"),
+    [
+        ("print('oh', flush=True)\nraise SystemExit(3)", "", "python3 ended with status 3; its last words:\n    oh"),
+        ("import os\nos.kill(os.getpid(), 11)", "", "python3 ended by SIGSEGV, without a word"),
+        ("import time\nprint('soon', flush=True)\ntime.sleep(9)", 'ready = "never"', "python3 was not ready within 0.5 s; its last"),
+        ("import time\ntime.sleep(9)", "ready_port = 80", "python3 was not ready within 0.5 s, without a word"),
+        ("import time\ntime.sleep(9)", '[program.adapter]\ncommand = ["echo", "nonsense"]', "the adapter said 'nonsense': an adapter"),
+        ("import time\ntime.sleep(9)", 'build = [["sh", "-c", "echo no such thing; exit 1"]]', "no such thing"),
+        ("", 'ready_file = "/no"\n[[program.also]]\ncommand = ["./nothing"]', "there is no executable ./nothing"),
+    ],
+)  # fmt: skip
+def test_what_ends_a_run_before_its_time_says_so(program: str, more: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(EngineError) as error:
+        _run(tmp_path, program, more)
+    assert said in str(error.value)
+
+
+def test_a_program_that_this_machine_lacks_is_named_with_what_brings_it(tmp_path: Path) -> None:
+    with pytest.raises(MachineLacks, match=r"no nosuchd; as root, run:\n    apt-get install -y nosuch"):
+        _run(tmp_path, "", 'packages = ["nosuch"]\n[[program.also]]\ncommand = ["nosuchd"]')
+
+
+def test_a_program_that_is_told_what_to_submit_says_what_it_does(tmp_path: Path) -> None:
+    """The page's ten minutes, by hand: one datagram to each, and what was heard."""
+    more = "ready_port = 7\n[program.adapter]\ncommand = [\"python3\", \"program.py\", \"adapter\"]"
+    work = '[workload]\nkind = "bursts"\nrounds = 3\ndestinations = "others"\n[[expect]]\nproperty = "SIP"\n'
+    where, result = _run(tmp_path, ECHO, more, work)
+    assert result.status == 0, list(result.properties)
+    again, _ = _run(tmp_path, ECHO, more, work, "again")
+    assert digest(again.path) == digest(where.path)
+
+
+ECHO = """
+import os, socket, sys
+if len(sys.argv) == 1:  # the daemon, whom nobody needs
+    listening = socket.create_server((os.environ["TUTTI_ADDRESS"], 7))
+    listening.accept()
+import select
+me, seq = os.environ["TUTTI_ME"], 0
+heard = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+heard.bind((os.environ["TUTTI_ADDRESS"], 9))
+print("ready", flush=True)
+while True:
+    if heard in select.select([heard, 0], [], [])[0]:
+        print("note delivered", heard.recv(999).decode(), flush=True)
+        continue
+    word, number, to, data = os.read(0, 9999).decode().split()
+    seq += 1
+    print(f"note sent about={me} seq={seq} peers={to} values={number}", flush=True)
+    for node in to.split(","):
+        heard.sendto(f"about={me} seq={seq}".encode(), ("n" + node, 9))
+"""
+
+PEERS = {"peers/corosync": "corosync", "peers/nats": "nats-server"}
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_a_peer_repeats_to_the_byte_wherever_and_for_whomever(name: str, tmp_path: Path) -> None:
+    if shutil.which(PEERS[name], path="/usr/sbin:/usr/bin") is None:
+        pytest.skip(f"{PEERS[name]} is not installed")
+    shorter = ["--set", "workload.rounds=3"] if name == "peers/nats" else ["--set", "workload.for=200ms"]
+    code = for_everybody(tmp_path)
+    digests = []
+    for user, place in ((None, tmp_path / "mine"), ("nobody", Path(tempfile.mkdtemp()) / "a place of nobody")):
+        place.mkdir()
+        if user is not None:
+            shutil.chown(place, user)
+            place.parent.chmod(0o755)
+        done = tutti("run", name, *shorter, "--out", str(place / "run"), cwd=place, code=code, user=user)
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        digests.append(digest(place / "run"))
+    assert digests[0] == digests[1]
+
+
+def _names(words: Sequence[str]) -> set[str]:
+    return set(words)
+
+
+def test_all_peers_are_there() -> None:
+    assert _names(PEERS) <= {f"peers/{find(name).stem}" for name in PEERS}
