@@ -96,7 +96,7 @@ def _resolve(document: Document, resolved: bool, judged: bool) -> Scenario:
     _unknown(values, [*top_keys, *TABLES, *NAMES], problems)
     draft.top = read_table(Top, {key: values[key] for key in values if key in top_keys}, (), problems, "a scenario")
     draft.spec = _protocol(values.get("protocol"), problems)
-    options = draft.options = _options(draft.spec, values, problems)
+    options = _options(draft.spec, values, problems)
     if draft.spec is not None and not resolved and not judged:
         options = find_program(draft.spec, options, FilePath(document.name), problems)
     draft.options = options

@@ -137,9 +137,9 @@ def _clocks(draft: Draft, scope: Scope) -> Iterator[Problem]:
 
 
 def _workload(draft: Draft, scope: Scope) -> Iterator[Problem]:
-    if draft.spec is not None and draft.options is not None and draft.workload is not None:
-        if reason := draft.spec.deaf(draft.options):
-            yield Problem(("workload",), reason)
+    deaf = draft.spec.deaf(draft.options) if draft.spec and draft.options is not None and draft.workload else ""
+    if deaf:
+        yield Problem(("workload",), deaf)
     workload, nodes = draft.workload, scope.nodes
     largest = draft.spec.max_payload if draft.spec else None
     if isinstance(workload, Script):

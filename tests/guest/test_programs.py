@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import shutil
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from harness.engines.outcome import EngineError, MachineLacks
-from harness.scenario.find import find
+from harness.rundir import RunDir
+from harness.verdict import Result
 from nodes.wire.note import NoteKind
 from tests import ROOT
 from tests.helpers.guests import digest, for_everybody, needs_kernel, run, tutti
@@ -65,7 +67,6 @@ first = not os.path.exists("/var/started")
 open("/var/started", "w").close()
 print("first" if first else "again", flush=True)
 if os.fork():
-    os.setsid()
     name = "parent"
 else:
     os.setsid()
@@ -77,7 +78,7 @@ while True:
 TICK_NOTES = "notes = [['^tick (.*)', 'state text=\\1'], ['^(first|again)$', 'state text=\\1']]"
 
 
-def _run(tmp_path: Path, program: str, more: str = "", rest: str = "", out: str = "run"):  # type: ignore[no-untyped-def]
+def _run(tmp_path: Path, program: str, more: str = "", rest: str = "", out: str = "run") -> tuple[RunDir, Result]:
     (tmp_path / "program.py").write_text(program)
     return run(SCENARIO.format(directory=tmp_path, more=more) + rest, tmp_path / out)
 
@@ -117,18 +118,23 @@ def test_faults_hit_all_that_a_node_has_started(tmp_path: Path) -> None:
         at = "5s"
         kind = "clock"
         node = "n2"
-        step = "1h"
+        step = "3600s"
         """
-    where, result = _run(tmp_path, TICKS, TICK_NOTES, faults)
-    notes = result.evidence.notes
-    said = [(one.node, (one.time_ns - result.evidence.t0_ns) / 1e9, one.text) for one in notes.rows(range(len(notes))) if one.kind is NoteKind.STATE]
+    _, result = _run(tmp_path, TICKS, TICK_NOTES, faults)
+    events = list(result.evidence.notes)
+    (t0_ns,) = [one.time_ns for one in events if one.kind is NoteKind.MARK and one.text == "start"]
+    said = [(one.node, (one.time_ns - t0_ns) / 1e9, one.text) for one in events if one.kind is NoteKind.STATE]
     ticks = {who: [at for node, at, text in said if node == 1 and text.startswith(who)] for who in ("parent", "child")}
     for times in ticks.values():
         assert len(times) > 20
         assert not [at for at in times if 1.001 < at < 2 or 3 < at < 4]
     assert [text for node, _, text in said if node == 1 and text in ("first", "again")] == ["first", "again"]
     shown = [int(text.split()[1]) for node, at, text in said if node == 2 and text.startswith("parent") and at > 4.8]
-    assert max(late - early for early, late in zip(shown, shown[1:], strict=False)) > 3_599_000
+    assert max(late - early for early, late in itertools.pairwise(shown)) > 3_599_000
+
+
+SLEEPS = "import time\ntime.sleep(9)"
+SPEAKS = "import time\nprint('soon', flush=True)\ntime.sleep(9)"
 
 
 @pytest.mark.parametrize(
@@ -136,13 +142,13 @@ def test_faults_hit_all_that_a_node_has_started(tmp_path: Path) -> None:
     [
         ("print('oh', flush=True)\nraise SystemExit(3)", "", "python3 ended with status 3; its last words:\n    oh"),
         ("import os\nos.kill(os.getpid(), 11)", "", "python3 ended by SIGSEGV, without a word"),
-        ("import time\nprint('soon', flush=True)\ntime.sleep(9)", 'ready = "never"', "python3 was not ready within 0.5 s; its last"),
-        ("import time\ntime.sleep(9)", "ready_port = 80", "python3 was not ready within 0.5 s, without a word"),
-        ("import time\ntime.sleep(9)", '[program.adapter]\ncommand = ["echo", "nonsense"]', "the adapter said 'nonsense': an adapter"),
-        ("import time\ntime.sleep(9)", 'build = [["sh", "-c", "echo no such thing; exit 1"]]', "no such thing"),
+        (SPEAKS, 'ready = "never"', "python3 was not ready within 0.5 s; its last words:\n    soon"),
+        (SLEEPS, "ready_port = 80", "python3 was not ready within 0.5 s, without a word"),
+        (SLEEPS, '[program.adapter]\ncommand = ["echo", "nonsense"]', "the adapter said 'nonsense': an adapter"),
+        (SLEEPS, 'build = [["sh", "-c", "echo no such thing; exit 1"]]', "no such thing"),
         ("", 'ready_file = "/no"\n[[program.also]]\ncommand = ["./nothing"]', "there is no executable ./nothing"),
     ],
-)  # fmt: skip
+)
 def test_what_ends_a_run_before_its_time_says_so(program: str, more: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(EngineError) as error:
         _run(tmp_path, program, more)
@@ -156,7 +162,7 @@ def test_a_program_that_this_machine_lacks_is_named_with_what_brings_it(tmp_path
 
 def test_a_program_that_is_told_what_to_submit_says_what_it_does(tmp_path: Path) -> None:
     """The page's ten minutes, by hand: one datagram to each, and what was heard."""
-    more = "ready_port = 7\n[program.adapter]\ncommand = [\"python3\", \"program.py\", \"adapter\"]"
+    more = 'ready_port = 7\n[program.adapter]\ncommand = ["python3", "program.py", "adapter"]'
     work = '[workload]\nkind = "bursts"\nrounds = 3\ndestinations = "others"\n[[expect]]\nproperty = "SIP"\n'
     where, result = _run(tmp_path, ECHO, more, work)
     assert result.status == 0, list(result.properties)
@@ -206,9 +212,13 @@ def test_a_peer_repeats_to_the_byte_wherever_and_for_whomever(name: str, tmp_pat
     assert digests[0] == digests[1]
 
 
-def _names(words: Sequence[str]) -> set[str]:
-    return set(words)
-
-
-def test_all_peers_are_there() -> None:
-    assert _names(PEERS) <= {f"peers/{find(name).stem}" for name in PEERS}
+def test_the_ten_minutes_of_the_page_from_an_empty_directory(tmp_path: Path) -> None:
+    page = (ROOT / "docs/programs.md").read_text()
+    files = dict(re.findall(r"^```(?:python|toml) ([\w.]+)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+    assert set(files) == {"board.py", "adapter.py", "board.toml"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    (words,) = re.findall(r"^```sh\ntutti (.*)\n```$", page, re.MULTILINE)
+    done = tutti(*words.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "all live logs are equal: 30 messages" in done.stdout

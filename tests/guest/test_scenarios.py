@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness import rundir
-from harness.engines.outcome import EngineOptions
+from harness.engines.outcome import EngineOptions, MachineLacks
 from harness.runs import carry_out
 from harness.scenario import load
 from harness.scenario.find import SHIPPED
@@ -42,7 +42,13 @@ def test_scenario_ends_as_it_expects(name: str, tmp_path: Path) -> None:
         pytest.skip("takes minutes: run with TUTTI_THOROUGH=1")
     scenario = load(SHIPPED / f"{name}.toml")
     where = rundir.create(scenario.name, scenario.seed, tmp_path / "run")
-    result = judge_run(carry_out(scenario, where, EngineOptions(), lambda now: None))
+    try:
+        run = carry_out(scenario, where, EngineOptions(), lambda now: None)
+    except MachineLacks as error:
+        if not name.startswith("peers/"):
+            raise
+        pytest.skip(str(error))
+    result = judge_run(run)
     assert result.status == 0, f"{summary(result)}\nto repeat: ./tutti run {name}"
     if name in NAMED:
         said = {one.verdict.property: one.verdict.sentence for one in result.properties}
