@@ -30,7 +30,7 @@ from nodes.program.options import Daemon, ProgramOptions
 from nodes.shell import NodeConfig
 from nodes.waiting import readable
 from nodes.wire import encode
-from nodes.wire.note import ClockSet, End, NoteKind, Ready
+from nodes.wire.note import ClockSet, End, NoteKind, Ready, Submitted, digest_of
 
 _PR_SET_NAME, _PR_SET_TIMERSLACK = 15, 29
 _LOOK_NS = 10_000_000  # how often it is seen whether there is a file, or somebody listens
@@ -289,7 +289,8 @@ class Keeper:
             waits.append(min(self._ready_by - now, _LOOK_NS) if polled else self._ready_by - now)
         while self._schedule and self._schedule[0].at_ns <= now:
             one = self._schedule.popleft()
-            self._note(Log(NoteKind.SUBMITTED, self._me, one.number, peers=one.to))
+            said = Submitted(digest_of(one.data))
+            self._note(Log(NoteKind.SUBMITTED, self._me, one.number, peers=one.to, values=said))
             self._submit(f"submit {one.number} {listed(one.to)} {one.data.hex() or '-'}\n".encode())
         if self._schedule:
             waits.append(self._schedule[0].at_ns - now)

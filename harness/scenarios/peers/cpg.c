@@ -33,7 +33,11 @@ static unsigned views;
 static void delivered(cpg_handle_t handle, const struct cpg_name *group, uint32_t node, uint32_t pid, void *bytes,
                       size_t size) {
     const struct message *message = bytes;
-    printf("note delivered about=%" PRIu32 " seq=%" PRIu64 "\n", message->origin, message->seq);
+    size_t length = size - (sizeof *message - DATA_MAX);
+    printf("note delivered about=%" PRIu32 " seq=%" PRIu64 " data=%s", message->origin, message->seq, length ? "" : "-");
+    for (size_t i = 0; i < length; i++)
+        printf("%02x", message->data[i]);
+    printf("\n");
 }
 
 static void changed(cpg_handle_t handle, const struct cpg_name *group, const struct cpg_address *members, size_t count,

@@ -42,8 +42,8 @@ async def deliver(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     """What the server brings."""
     while line := await reader.readline():
         if line.startswith(b"MSG"):
-            origin, seq, _ = (await reader.readexactly(int(line.split()[-1]) + 2)).decode().split()
-            say(f"note delivered about={origin} seq={seq}")
+            origin, seq, data = (await reader.readexactly(int(line.split()[-1]) + 2)).decode().split()
+            say(f"note delivered about={origin} seq={seq} data={data}")
         elif line.startswith(b"PING"):
             writer.write(b"PONG\r\n")
 
