@@ -164,7 +164,8 @@ def test_a_program_that_this_machine_lacks_is_named_with_what_brings_it(tmp_path
 def test_a_program_that_is_told_what_to_submit_says_what_it_does(tmp_path: Path) -> None:
     """The page's ten minutes, by hand: one datagram to each, and what was heard."""
     more = 'ready_port = 7\n[program.adapter]\ncommand = ["python3", "program.py", "adapter"]'
-    work = '[workload]\nkind = "bursts"\nrounds = 3\ndestinations = "others"\n[[expect]]\nproperty = "SIP"\n[[expect]]\nproperty = "NA"\n'
+    work = '[workload]\nkind = "bursts"\nrounds = 3\ndestinations = "others"\n'
+    work += "".join(f'[[expect]]\nproperty = "{name}"\n' for name in ("SIP", "NA"))
     where, result = _run(tmp_path, ECHO, more, work)
     assert result.status == 0, list(result.properties)
     again, _ = _run(tmp_path, ECHO, more, work, "again")
