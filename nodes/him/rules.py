@@ -176,8 +176,8 @@ def rules_of(options: HimOptions) -> Rules:
         doubted_after_success=printed_doubted_after_success if count else repaired_doubted_after_success,
         rejoins=not printed,
         evidence_refutes=not printed,
-        evidence_decides=not printed and options.confirm != "silence",
-        unproven=believes_silence if printed else _UNPROVEN[options.confirm],
-        tree=not printed and options.confirm == "tree",
+        evidence_decides=not printed and options.confirmation != "silence",
+        unproven=believes_silence if printed else _UNPROVEN[options.confirmation],
+        tree=not printed and options.confirmation == "tree",
         awaits_end=not (printed or options.printed_end),
     )

@@ -123,7 +123,7 @@ class HimAlive(HimPdu):
 
 @pdu(Proto.HIM, 10, "CONFIRM", section="ours")
 class HimConfirm(HimPdu):
-    """I and all nodes behind me in the tree hold the message with this hash (confirm = "tree" only)."""
+    """I and all nodes behind me in the tree hold the message with this hash (confirmed by the tree only)."""
 
     hash: _Hash
     seal: _Seal
