@@ -15,6 +15,10 @@ protocol = "raw"
 kind = "one_channel"
 nodes = 2
 channel = { rate = "10mbit" }
+[workload]
+kind = "steady"
+rate = "10/s"
+for = "1s"
 """
 
 # A filter of system calls for itself and all it starts. Before Linux 6.3, memfd_create knew no MFD_EXEC.
