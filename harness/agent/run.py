@@ -147,7 +147,7 @@ class _Run:
             if not helper.end():
                 raise RunFailed(f"{helper.what} died")
         self.findings = replace(self.findings, impairments_at_end=self.traffic.settings())
-        counters = {node: processes.stop(process) for node, process in self.stage.processes.items()}
+        counters = {node: self._stop(process) for node, process in self.stage.processes.items()}
         members = (*self.plan.hosts, *self.plan.routers)
         interfaces = {name: dict(interface_counters(self.network.netlink_of(name))) for name in members}
         interfaces["switches"] = dict(interface_counters(self.network.netlink))
@@ -217,6 +217,10 @@ class _Run:
         if self._urgent:
             _wake_on_time(2)
         return process
+
+    def _stop(self, process: processes.Process) -> dict[str, int]:
+        self._tell(f"stopping {process.node}")
+        return processes.stop(process)
 
     def _config(self, node: str) -> NodeConfig:
         scenario, state_file = self.scenario, self.state / node
