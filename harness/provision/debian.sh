@@ -1,10 +1,9 @@
 # For box.sh and stock-kernel.sh, which read it: a Debian 12 from nothing, set up by machine.sh, and the disk it boots from.
 #
-size_gb=8 # of the disk
-
 # They set $work, where everything is made ($work/root is the system), and name themselves in $me. Packages come from
 # where this machine has them from: its Debian mirror, its proxy, its certificates, its pip configuration.
 
+size_gb=8 # of the disk
 here=$(dirname "$(readlink -f "$0")")
 repository=$(readlink -f "$here/../..")
 say() { echo "$me: $*" >&2; }
@@ -49,7 +48,7 @@ make_system() { # [CACHE]: $work/root, with what CACHE has of the kernel and the
     for file in /etc/pip.conf ~/.config/pip/pip.conf ~/.pip/pip.conf; do
         if [ -e "$file" ]; then cp -L "$file" "$root/etc/pip.conf"; fi
     done
-    if [ -n "${1:-}" ]; then
+    if [ -d "${1:-}" ]; then
         mkdir -p "$root/var/cache/tutti"
         cp -a -u "$1/." "$root/var/cache/tutti"
     fi

@@ -8,19 +8,6 @@ from pathlib import Path
 
 from tests.helpers.guests import child_environment, command
 
-SHORT = """
-name = "short"
-protocol = "raw"
-[topology]
-kind = "one_channel"
-nodes = 2
-channel = { rate = "10mbit" }
-[workload]
-kind = "steady"
-rate = "10/s"
-for = "1s"
-"""
-
 # A filter of system calls for itself and all it starts. Before Linux 6.3, memfd_create knew no MFD_EXEC.
 OLDER = """
 import ctypes, os, struct, sys
@@ -46,8 +33,7 @@ except OSError:
 
 
 def test_it_needs_no_flag_that_is_newer(tmp_path: Path) -> None:
-    (tmp_path / "short.toml").write_text(SHORT)
-    run = command("run", "--out", str(tmp_path / "run"), str(tmp_path / "short.toml"))
+    run = command("run", "--out", str(tmp_path / "run"), "raw/chosen")
     older = [sys.executable, "-c", OLDER, *run]
     done = subprocess.run(older, env=child_environment(), capture_output=True, text=True, timeout=300, check=False)
-    assert "short: seed 1" in done.stdout and done.returncode == 0, f"{' '.join(run)}\n{done.stdout}{done.stderr}"
+    assert "all as expected" in done.stdout and done.returncode == 0, f"{' '.join(run)}\n{done.stdout}{done.stderr}"
