@@ -18,7 +18,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -135,16 +135,11 @@ class Keeper:
         main, *others = self._options.daemons()
         for one in self._options.node:
             if f"n{self._me}" in one.node:
-                command = main.command if one.command is None else one.command
-                main = Daemon(
-                    command=command,
+                main = replace(
+                    main,
+                    command=main.command if one.command is None else one.command,
                     name=main.called,
                     environment=main.environment + one.environment,
-                    ready=main.ready,
-                    ready_port=main.ready_port,
-                    ready_file=main.ready_file,
-                    notes=main.notes,
-                    may_end=main.may_end,
                 )
         return [main, *others]
 

@@ -227,3 +227,35 @@ def test_the_ten_minutes_of_the_page_from_an_empty_directory(tmp_path: Path) -> 
     done = tutti(*words.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "all live logs are equal: 30 messages" in done.stdout
+
+
+LASTS = """
+import signal, sys, time
+print("as", *sys.argv[1:], open("here.txt").read().strip(), flush=True)
+signal.signal(signal.SIGTERM, lambda *_: (print("farewell", flush=True), sys.exit()))
+time.sleep(99)
+"""
+
+
+def test_nodes_differ_and_one_that_is_asked_to_leave_has_a_word(tmp_path: Path) -> None:
+    for name in ("all", "second"):
+        (tmp_path / f"{name}.txt.in").write_text(f"{name} {{node}} of {{members}} at {{addresses}}")
+    more = f"""
+        notes = [['^farewell$', 'left text=it says so']]
+        [[program.also]]
+        command = ["echo", "in {{me}}"]
+        may_end = true
+        [[program.node]]
+        node = ["n2"]
+        command = ["python3", "program.py", "another"]
+        files = {{ "here.txt" = "{tmp_path}/second.txt.in" }}
+        """
+    program = SCENARIO.replace('program.py" }}', f'program.py", "here.txt" = "{tmp_path}/all.txt.in" }}}}')
+    (tmp_path / "program.py").write_text(LASTS)
+    fault = '[[fault]]\nat = "100ms"\nkind = "leave"\nnode = "n2"\n'
+    where, result = run(program.format(directory=tmp_path, more=more) + fault, tmp_path / "run")
+    said = {node: (where.logs / f"n{node}-python3.txt").read_text() for node in (1, 2)}
+    assert said[1] == "as all n1 of n1,n2 at 10.0.0.1,10.0.0.2\n"
+    assert said[2] == "as another second n2 of n1,n2 at 10.0.0.1,10.0.0.2\nfarewell\n"
+    assert [(where.logs / f"n{node}-echo.txt").read_text() for node in (1, 2)] == ["in 1\n", "in 2\n"]
+    assert [(one.node, one.text) for one in result.evidence.notes if one.kind is NoteKind.LEFT] == [(2, "it says so")]
