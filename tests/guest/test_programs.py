@@ -194,7 +194,7 @@ while True:
         heard.sendto(f"{me} {seq} {data}".encode(), ("n" + node, 9))
 """
 
-PEERS = {"peers/corosync": "corosync", "peers/nats": "nats-server"}
+PEERS = {"peers/corosync": "corosync", "peers/nats": "nats-server", "peers/redis": "redis-server"}
 
 
 @pytest.mark.parametrize("name", PEERS)
@@ -203,7 +203,7 @@ def test_a_peer_repeats_to_the_byte_wherever_and_for_whomever(name: str) -> None
         pytest.skip("becoming somebody else takes root")
     if shutil.which(PEERS[name], path="/usr/sbin:/usr/bin") is None:
         pytest.skip(f"{PEERS[name]} is not installed")
-    shorter = [] if name == "peers/nats" else ["--set", "workload.for=200ms"]
+    shorter = [] if name == "peers/nats" else ["--set", "workload.for=200ms"]  # of a second or two
     digests = []
     with tempfile.TemporaryDirectory() as made:
         away = Path(made)
