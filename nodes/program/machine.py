@@ -36,6 +36,7 @@ def leave_machine(name: str, disk: Path, brought: Sequence[Path], words: Mapping
     for path, (data, mode) in files.items():
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)  # what is there may be for its owner alone: it is not read
         target.write_bytes(data)
         target.chmod(mode)
 

@@ -1,10 +1,11 @@
-"""An adapter for Redis: a message that is submitted is written to the end of a list at the master that this node's Sentinel
-names; what this node's server has in its copy of the list is delivered. CONFIRMED is the master's word to the writer."""
+"""An adapter for Redis: a message that is submitted is added to a list at the master that this node's Sentinel names;
+what this node's server has in its copy of the list is delivered. CONFIRMED is the master's word to the writer."""
 
 import asyncio
 import contextlib
 import os
 import sys
+from typing import Any
 
 ME, HERE = os.environ["TUTTI_ME"], os.environ["TUTTI_ADDRESS"]
 # Numbers are used once, also over restarts.
@@ -13,12 +14,12 @@ LOOK_S, PATIENCE_S = 0.02, 0.3
 FAILURES = (OSError, EOFError, TimeoutError, asyncio.TimeoutError, RuntimeError)
 
 
-def say(line):
+def say(line: str) -> None:
     """Tell tutti."""
     print(line, flush=True)
 
 
-async def _reply(reader):
+async def _reply(reader: asyncio.StreamReader) -> Any:
     line = await reader.readuntil(b"\r\n")
     kind, rest = line[:1], line[1:-2]
     if kind == b"-":
@@ -30,7 +31,7 @@ async def _reply(reader):
     return int(rest) if kind == b":" else rest.decode()
 
 
-async def ask(address, port, *words):
+async def ask(address: str, port: int, *words: str) -> Any:
     """The answer to one command, over a connection of its own."""
     reader, writer = await asyncio.open_connection(address, port)
     try:
@@ -41,13 +42,13 @@ async def ask(address, port, *words):
         writer.close()
 
 
-async def write(seq, data):
+async def write(seq: int, data: str) -> None:
     """At the master, as far as is known here."""
     address, port = await ask(HERE, 26379, "SENTINEL", "get-master-addr-by-name", "tutti")
     await ask(address, int(port), "RPUSH", "log", f"{ME} {seq} {data}")
 
 
-async def submit():
+async def submit() -> None:
     """What tutti wants written."""
     lines = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
@@ -64,7 +65,7 @@ async def submit():
         seq += 1
 
 
-async def deliver():
+async def deliver() -> None:
     """What this node's server has."""
     seen = 0
     while True:
@@ -80,7 +81,7 @@ async def deliver():
         await asyncio.sleep(LOOK_S)
 
 
-async def main():
+async def main() -> None:
     """Until tutti ends it."""
     say("ready")
     await asyncio.gather(submit(), deliver())
