@@ -31,6 +31,10 @@ class Numbering:
         first = life - 1 << self.count_bits
         return range(first + 1, first + (1 << self.count_bits))
 
+    def life_of(self, number: int) -> int:
+        """The life that a number belongs to; what stands before its first number belongs to it as well."""
+        return (number >> self.count_bits) + 1
+
 
 def refused(me: int, request: Submit, why: str = NO_NUMBER) -> list[Output]:
     """A request that is not carried out, and never will be: somebody must know."""

@@ -18,6 +18,7 @@ class Printed:
     multicast: bool = False  # a copy does not name the other copies (D-CM-4)
     skip: bool = False  # no pruning by a message without a record for me (D-CM-5; safe, larger tags)
     repeat: bool = False  # older records of the same pair stay (D-CM-6; safe, larger tags)
+    lives: bool = False  # what is known of a later life stands for the earlier ones (D-CM-9)
 
 
 def all_printed() -> Printed:

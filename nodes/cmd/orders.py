@@ -11,11 +11,9 @@ from collections.abc import Callable, Mapping
 
 from nodes.cmd.options import CmdOptions
 from nodes.cmd.reliable import Copy, Frame
-from nodes.cmd.rules import Records, rules_for
-from nodes.lives import Numbering
+from nodes.cmd.rules import NUMBERING, Records, rules_for
 from nodes.wire.cmd import CmdData, CmdMatrix
 
-NUMBERING = Numbering(count_bits=24)  # events of one life
 RECORDS_MAX = 7000  # what fits into one UDP datagram
 
 Build = Callable[[Frame], Copy]
@@ -66,6 +64,7 @@ class SRecords:
         self.v[me] = self._numbers[0] - 1
         self.r: Records = frozenset()
         self._lost = dict.fromkeys(members, 0)
+        self._earlier: dict[tuple[int, int], int] = {}  # process, one of its lives -> how far V reached in it
 
     @property
     def t(self) -> int:
@@ -109,11 +108,17 @@ class SRecords:
 
     def deliverable(self, copy: Copy, queued: Queued) -> bool:
         assert isinstance(copy, CmdData)
-        return all(to != self._me or self.v[k] >= t or self._is_lost(k, t, queued) for k, to, t in copy.r)
+        return all(to != self._me or self._is_over(k, t, queued) for k, to, t in copy.r)
 
-    def _is_lost(self, k: int, t: int, queued: Queued) -> bool:
-        """It will not come any more; and what its source sent me before it and did come is delivered."""
-        return self._lost[k] >= t and queued.get(k, t + 1) > t
+    def _is_over(self, k: int, t: int, queued: Queued) -> bool:
+        """It is delivered, or will not come any more; and so is what its source sent me before it and did come."""
+        return queued.get(k, t + 1) > t and (self._knows(k, t) or self._lost[k] >= t)
+
+    def _knows(self, k: int, t: int) -> bool:
+        """Does V, now or when it still counted that life, reach so far?"""
+        life = self._rules.life(t)
+        reached = self.v[k] if life == self._rules.life(self.v[k]) else self._earlier.get((k, life), 0)
+        return reached >= t
 
     def deliver(self, copy: Copy) -> bool:
         assert isinstance(copy, CmdData)
@@ -122,11 +127,12 @@ class SRecords:
             self.v[self._me] += 1
         for k, count in v_message.items():
             if k != self._me and count > self.v[k]:
+                self._earlier[k, self._rules.life(self.v[k])] = self.v[k]
                 self.v[k] = count
         tag: Records = frozenset([(k, to, t) for k, to, t in copy.r])
         had_record = any(to == self._me for _, to, _ in tag)
         if self._rules.prunes(had_record):
-            self.r = self._rules.merge(self.r, tag, v_message, self._rules.clock(before, self.v))
+            self.r = self._rules.merged(self.r, tag, v_message, self._rules.clock(before, self.v))
         else:
             self.r |= tag
         return self._rules.looks_at_queue(had_record)

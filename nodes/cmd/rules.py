@@ -6,13 +6,16 @@ An s-record <k, l, t> says that P_k sent to P_l at its local time t. `own` is R_
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nodes.cmd.options import CmdOptions
+from nodes.lives import Numbering
 
 Record = tuple[int, int, int]
 Records = frozenset[Record]
 Vector = Mapping[int, int]
+
+NUMBERING = Numbering(count_bits=24)
 
 # The three rules.
 
@@ -126,6 +129,21 @@ def added(own: Records, me: int, to: tuple[int, ...], t: int) -> Records:
     return own | {(me, j, t) for j in to}
 
 
+# D-CM-9: what a vector time says of the lives before the one that it counts. A process that comes back has lost V and
+# R, so what it sends tells nothing about what its earlier life had under way. Invariant: a record is dropped, and taken
+# for delivered, only by who knows that far of the same life; or by who was told that the rest of that life is lost.
+
+
+def each_life_by_itself(number: int) -> int:
+    """Numbers are compared within a life."""
+    return NUMBERING.life_of(number)
+
+
+def all_lives_as_one(number: int) -> int:
+    """The paper knows no restarts."""
+    return 1
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """One of each."""
@@ -136,6 +154,19 @@ class Rules:
     names: Callable[[int, tuple[int, ...], int, int], Records]
     prunes: Callable[[bool], bool]
     sent: Callable[[Records, int, tuple[int, ...], int], Records]
+    life: Callable[[int], int]
+
+    def untold(self, records: Records, vector: Vector) -> Records:
+        """Those of lives before the ones that a vector time counts, about which it says nothing."""
+        return frozenset([r for r in records if self.life(r[2]) < self.life(vector[r[0]])])
+
+    def merged(self, own: Records, tag: Records, v_message: Vector, v_known: Vector) -> Records:
+        """The new R_j: the rules where they can tell, and the newest record of each pair of what is untold."""
+        untold_own, untold_tag = self.untold(own, v_message), self.untold(tag, v_known)
+        kept = self.merge(own - untold_own, tag - untold_tag, v_message, v_known)
+        if not untold_own and not untold_tag:
+            return kept
+        return frozenset([(*pair, t) for pair, t in _latest(kept | untold_own | untold_tag).items()])
 
 
 def rules_for(options: CmdOptions) -> Rules:
@@ -148,7 +179,8 @@ def rules_for(options: CmdOptions) -> Rules:
         names=names_no_copy if printed.multicast else names_the_other_copies,
         prunes=branch_i_only if printed.skip else every_message,
         sent=added if printed.repeat else replaced,
+        life=all_lives_as_one if printed.lives else each_life_by_itself,
     )
     if options.scheme == "unpruned":
-        return Rules(nothing_dropped, rules.clock, rules.looks_at_queue, rules.names, rules.prunes, added)
+        return replace(rules, merge=nothing_dropped, sent=added)
     return rules

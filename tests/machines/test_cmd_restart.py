@@ -99,8 +99,8 @@ def test_the_new_life_waits_for_what_was_sent_to_it() -> None:
 class Hasty(SRecords):
     """As soon as something is known to be lost, nobody waits: neither for what came before it and is in the Queue."""
 
-    def _is_lost(self, k: int, t: int, queued: Queued) -> bool:
-        return self._lost[k] >= t
+    def _is_over(self, k: int, t: int, queued: Queued) -> bool:
+        return self._knows(k, t) or self._lost[k] >= t
 
 
 def restarts(seed: int, order: type[SRecords] = SRecords) -> None:
