@@ -3,8 +3,8 @@
 from nodes.cmd.machine import Cmd
 from nodes.cmd.notes import Alarm, Delivered, Sent
 from nodes.cmd.options import CmdOptions
-from nodes.cmd.orders import NUMBERING
 from nodes.cmd.pdus import MOMENT, PDUS
+from nodes.cmd.rules import NUMBERING
 from nodes.facet import ProtocolSpec
 
 PROTOCOL = ProtocolSpec(

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from nodes.cmd.notes import SILENT, Alarm, Delivered, Sent
 from nodes.cmd.options import CmdOptions
-from nodes.cmd.orders import NUMBERING, order_for
+from nodes.cmd.orders import order_for
 from nodes.cmd.reliable import Arrived, Copy, Reliable, Restarted, Result, Silent, Welcomed
+from nodes.cmd.rules import NUMBERING
 from nodes.lives import refused
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
 from nodes.wire import Pdu

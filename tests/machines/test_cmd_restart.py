@@ -11,7 +11,8 @@ from captures.evidence import Event
 from harness.world import World
 from nodes.cmd.machine import Cmd
 from nodes.cmd.options import CmdOptions
-from nodes.cmd.orders import NUMBERING, Queued, SRecords
+from nodes.cmd.orders import Queued, SRecords
+from nodes.cmd.rules import NUMBERING
 from nodes.machine import Setting
 from nodes.wire import Pdu
 from nodes.wire.cmd import CmdData, CmdWelcome

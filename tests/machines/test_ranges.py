@@ -17,7 +17,7 @@ from captures import samples
 from harness.scenario import ScenarioError, loads
 from nodes.cmd.machine import Cmd
 from nodes.cmd.options import CmdOptions, SchemeName
-from nodes.cmd.orders import NUMBERING as OF_CMD
+from nodes.cmd.rules import NUMBERING as OF_CMD
 from nodes.him.membership import Membership
 from nodes.him.sender import NUMBERING as OF_HIM
 from nodes.lives import NO_NUMBER, Numbering
