@@ -1,8 +1,8 @@
 """A node's local clock: true time with an offset and a drift, driven by the harness.
 
-Time namespaces cannot do this (they do not exist in the private kernel and shift only by a constant elsewhere), and
-a faked libc clock breaks sleeping; so a node reads its clock from this one object, and the harness *measures* the
-skew in the captures.
+Elsewhere than in our kernel time namespaces shift by a constant only, and a faked libc clock breaks sleeping; so a node
+reads its clock from this one object, and the harness *measures* the skew in the captures. (Programs of other people
+cannot: their keeper hands it to their time namespace.)
 """
 
 from __future__ import annotations

@@ -67,7 +67,6 @@ class _Program:
     rules: Sequence[tuple[re.Pattern[str], str]]
     rest: bytes = b""
     tail: deque[str] = field(default_factory=lambda: deque(maxlen=_TAIL_LINES))
-    unsent: bytes = b""  # of the adapter's lines
 
     @property
     def output(self) -> int:
@@ -106,6 +105,7 @@ class Keeper:
         set_wall_clock(self._clock.local(now) - now, self._clock.drift_ppb)
         self._to_start = deque(self._daemons())
         self._programs: dict[str, _Program] = {}
+        self._unsent = b""  # of the adapter's lines
         self._ready_by = now + self._options.ready_within_ns
         self._schedule = deque(one for one in config.schedule if one.at_ns >= now)
         self._begun_ns = now
@@ -294,16 +294,16 @@ class Keeper:
         return min(waits) if waits else None
 
     def _submit(self, line: bytes) -> bool:
-        """Hand a line to the adapter, or as much as there is room for; is anything left?"""
+        """Hand a line to the adapter, or as much as there is room for; is anything left to try again?"""
+        self._unsent += line
         program = self._programs.get("adapter")
         if program is None:
-            return False  # it is not there yet after a restart: nobody is there to submit anything
-        program.unsent += line
+            return False  # after a restart it is not there yet; when it is started, this is asked again
         assert program.process.stdin is not None
         with contextlib.suppress(BlockingIOError, BrokenPipeError):
-            while program.unsent:
-                program.unsent = program.unsent[os.write(program.process.stdin.fileno(), program.unsent) :]
-        return bool(program.unsent)
+            while self._unsent:
+                self._unsent = self._unsent[os.write(program.process.stdin.fileno(), self._unsent) :]
+        return bool(self._unsent)
 
     # the harness
 
