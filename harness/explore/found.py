@@ -60,6 +60,8 @@ def shrunk(failure: Failure, space: Explore, runs: int, seconds: float) -> Found
         certain = explicit(case)
         case = certain if broken(certain) else case
     case = reduce(case, broken, SHRINK_S)
+    if case.workload == Script(message=()):
+        case = replace(case, workload=None)
     against = judged(case, space).against
     names = tuple(verdict.property for verdict in against)
     expect = tuple(Expect(property=name) for name in names if name not in (ENDLESS, THROWN))
