@@ -1,4 +1,4 @@
-"""A time that never runs back, for machines that measure lengths only: a clock that is set back stops no timer."""
+"""A time that never runs back, for machines that measure lengths only: a clock that is set back stops no timer.
 
 Invariant: no deadline lies further ahead of the local clock, once that has been read, than it lay when it was set.
 """
