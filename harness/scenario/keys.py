@@ -8,6 +8,7 @@ import typing
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from harness.scenario.explore import Explore
 from harness.scenario.faults import FAULTS
 from harness.scenario.model import WORKLOADS, ClockStart, Expect, Impair, NodeOptions, Top, TopologyOptions
 from harness.scenario.schema import CODECS, Key, keys_of, write_value
@@ -26,6 +27,7 @@ def keys() -> list[tuple[str, str]]:
         *(row for kind, cls in WORKLOADS.items() for row in _table(f"[workload] {kind}", cls)),
         *(row for kind, cls in FAULTS.items() for row in _table(f"[[fault]] {kind}", cls)),
         *_table("[[expect]]", Expect),
+        *_table("[explore]", Explore),
         *(row for name in NAMES for row in _options(name)),
     ]
 
