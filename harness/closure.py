@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import pkgutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -39,7 +38,7 @@ def imported(path: Path) -> set[str]:
     found = named(tree)
     if any(isinstance(node, ast.Attribute) and node.attr == "iter_modules" for node in ast.walk(tree)):
         package = ".".join(path.relative_to(ROOT).parent.parts)
-        found |= {f"{package}.{one.name}" for one in pkgutil.iter_modules([str(path.parent)])}
+        found |= {f"{package}.{one.stem}" for one in path.parent.iterdir()}  # what is none is no source either
     return found
 
 
