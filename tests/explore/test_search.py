@@ -182,3 +182,9 @@ def test_what_was_found_once_fails_without_its_repair_alone(name: str) -> None:
     again = load(path, settings=[without])
     broken = judged(again).broken
     assert broken and broken <= {one.property for one in again.expect}, f"tutti run {path} --set {without}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_plain_scenario_of_a_protocol_is_free_of_failures(name: str) -> None:
+    state = Hunt(base_of(name, ["explore.most_faults=0"]), seed=2)
+    assert not list(state.batch()), f"tutti explore {name} --set explore.most_faults=0 --seed 2"
