@@ -302,7 +302,8 @@ def accurate(facts: Facts) -> Finding:
     return Holds("only nodes that something had befallen were disjoined")
 
 
-# Counting packets. A message is loss-free if every copy of every packet about it arrived, in the first round.
+# Counting packets. A message is loss-free if every copy of every packet about it arrived, in the first round, and every
+# copy of its END: who misses that asks for it.
 
 
 def _about(facts: Facts) -> Iterator[tuple[_Message, list[Frame]]]:
@@ -331,15 +332,30 @@ def _loss_free(one: _Message, frames: list[Frame]) -> bool:
     return out["him.DATA"] == 1 and arrived == copies and _succeeded(one)
 
 
+def _ends_lost(facts: Facts) -> set[tuple[int, int]]:
+    """Messages of which a copy of the END did not arrive, or may not have."""
+    seen = facts.evidence.frames
+    ends = [frame for frame in seen.rows(seen.of_type("him.END")) if frame.multicast]
+    sent = {(frame.about, frame.seq) for frame in ends if frame.direction == "out"}
+    heard = Counter(key for key, _ in {((frame.about, frame.seq), frame.at) for frame in ends if _enters_a_node(frame)})
+    if facts.evidence.damaged:  # then captures do not tell: a frame whose head is damaged is seen, and taken by nobody
+        return sent
+    return {key for key in sent if heard[key] < len(facts.evidence.nodes) - 1}
+
+
+def _enters_a_node(frame: Frame) -> bool:
+    return frame.direction == "in" and frame.at.startswith("n")
+
+
 @judge_of("HI-6", "no implosion: the sender of a loss-free message receives at most 2|adj| packets")
 def no_implosion(facts: Facts) -> Finding:
     options = _options(facts)
     most = 2 * options.neighbours
     if options.adj != "ring":
         return Holds("any number of nodes may choose the sender: the bound is the ring's")
-    seen = 0
+    seen, unended = 0, _ends_lost(facts)
     for one, frames in _about(facts):
-        if not _loss_free(one, frames):
+        if (one.sending.about, one.sending.seq) in unended or not _loss_free(one, frames):
             continue
         seen += 1
         mine = [frame for frame in frames if frame.direction == "in" and frame.at == f"n{one.sending.node}"]
@@ -366,9 +382,9 @@ def costs(facts: Facts) -> Finding:
     options = _options(facts)
     if options.adj != "ring" or options.neighbours != 1:
         return Holds("the cost is that of the ring with one neighbour")
-    seen = 0
+    seen, unended = 0, _ends_lost(facts)
     for one, frames in _about(facts):
-        if not _loss_free(one, frames):
+        if (one.sending.about, one.sending.seq) in unended or not _loss_free(one, frames):
             continue
         seen += 1
         out = [frame for frame in frames if frame.direction == "out"]

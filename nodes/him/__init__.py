@@ -9,7 +9,7 @@ from nodes.him.notes import Delivered, Result
 from nodes.him.options import HimOptions
 from nodes.him.pdus import PDUS
 from nodes.him.sender import NUMBERING
-from nodes.him.timing import decision_time_ns
+from nodes.him.timing import patience_ns
 from nodes.machine import Setting
 
 
@@ -27,11 +27,8 @@ def make(setting: Setting, options: HimOptions) -> Him:
 
 
 def silence_ns(options: HimOptions) -> int:
-    """An originator that waits for T_dec sends nothing; on a line slower than rto_initial it waits longer still."""
-    rto_ns = options.rto_initial_ns * (1 if options.adj == "ring" else 2)
-    decide_ns = options.decide_ns or decision_time_ns(rto_ns, options.q, options.rtry)
-    # Nor does a holder that waits for the END, twice as long.
-    return 2 * decide_ns * 5 // 4
+    """An originator that waits for T_dec sends nothing, and neither does, longer still, a holder that waits for END."""
+    return patience_ns(options) * 5 // 4
 
 
 PROTOCOL = ProtocolSpec(

@@ -116,14 +116,6 @@ class Core:
         if self.options.adj == "ring" and src == self.members[here - 1]:
             self._heard[origin] = covered, slowest_ns
 
-    def patience_ns(self, origin: int) -> int:
-        """How long the END of somebody else's message may take, twice over: he may not have measured anything yet."""
-        options = self.options
-        _, told_ns = self._heard.get(origin, (0, 0))
-        unmeasured_ns = options.rto_initial_ns * (1 if options.adj == "ring" else 2)
-        rto_ns = max(self.group_rto_ns(), told_ns, unmeasured_ns)
-        return 2 * (options.decide_ns or decision_time_ns(rto_ns, options.q, options.rtry))
-
     def forget_paces(self) -> None:
         self._heard.clear()
 

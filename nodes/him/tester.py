@@ -9,7 +9,7 @@ from nodes.him.core import Core
 from nodes.him.majority import Verdict, majority
 from nodes.him.notes import Delivered
 from nodes.him.seal import hash_of
-from nodes.him.timing import decision_time_ns, round_trip_ns
+from nodes.him.timing import decision_time_ns, patience_ns, round_trip_ns
 from nodes.him.tree import Tree
 from nodes.wire.him import (
     HASH_BYTES,
@@ -172,7 +172,7 @@ class Tester:
     def _await_end(self, held: Held) -> None:
         held.calls = 0
         if held.origin != self._core.me and self._core.rules.awaits_end:
-            self._core.after(("end", *held.key), self._core.patience_ns(held.origin))
+            self._core.after(("end", *held.key), patience_ns(self._core.options))
 
     def no_end(self, key: Key) -> None:
         """Ask the originator, who answers with the END if there is one; if he does not, this node gives the alarm."""

@@ -6,6 +6,8 @@ import heapq
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
+from nodes.him.options import HimOptions
+
 _WRAP = 2**32  # of a time stamp, in microseconds
 _LONGEST_US = 60_000_000  # a longer round trip is no measurement but a clock that was moved
 
@@ -61,6 +63,14 @@ def decision_time_ns(rto_ns: int, q: int, rtry: int) -> int:
     """T_dec of D-HI-12, with RTT <= RTO and T_rep = RTO: two trips across the group, one test that a question
     started late and that asks q times with doubled time-outs, and the REPORT with its repetitions."""
     return (2 + 2 * ((1 << q) - 1) + rtry) * rto_ns
+
+
+def patience_ns(options: HimOptions) -> int:
+    """How long a holder waits for the END (D-HI-20): as long as an originator may take on the slowest line there can
+    be, of which the holder need not know. Less, and all holders would ask him at once, although nothing was lost."""
+    if options.decide_ns:
+        return 2 * options.decide_ns
+    return decision_time_ns(options.rto_max_ns, options.q, options.rtry) + options.rto_max_ns
 
 
 @dataclass(slots=True)

@@ -57,7 +57,7 @@ def test_only_programs_read_virtual_time_in_the_time_stamp_counter(said: dict[st
 
 def test_only_system_calls_of_programs_take_time(said: dict[str, Any]) -> None:
     more_ns = said["program"]["polls_ns"] - said["ours"]["polls_ns"]
-    assert TIMES * SYSTEM_CALL_NS <= more_ns < (TIMES + 10) * SYSTEM_CALL_NS
+    assert TIMES * SYSTEM_CALL_NS - 1024 <= more_ns < (TIMES + 10) * SYSTEM_CALL_NS
 
 
 def test_reading_the_clock_takes_the_same_with_and_without_a_call(said: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ def test_a_suite_passes_on_all_cores_and_leaves_its_captures_alone(suite: Path) 
     cases = list(ElementTree.parse(suite / "x.xml").iter("testcase"))  # noqa: S314 (written just now)
     names = [f"{case.get('classname')}::{case.get('name')}" for case in cases]
     assert "crash.toml.seed 1::TD-4" in names and "sequenced.toml.seed 3::golden" in names
-    assert len(names) == len(set(names)) == 25
+    assert len(names) == len(set(names)) == 26
     assert not (suite / "runs").exists()
 
 
@@ -48,7 +48,7 @@ def test_a_failure_says_what_where_and_how_to_see_it_again(suite: Path, tmp_path
     (tmp_path / "crash.toml").write_text(text + 'verdict = "fail"\n')
     done = tutti("pytest", "crash.toml", "--tutti-golden", "-p", "no:cacheprovider", cwd=tmp_path)
     assert done.returncode == 1
-    assert "2 failed, 6 passed" in done.stdout
+    assert "2 failed, 7 passed" in done.stdout
     assert "TD-4: pass, expected fail: " in done.stdout
     assert "the runs part in harness.pcap at frame 2" in done.stdout and "text = b'crash'" in done.stdout
     run = tmp_path / "runs" / "crash-s1"

@@ -20,13 +20,14 @@ from harness.judges.delta import deadline, no_unnecessary_wait
 from harness.judges.facts import Facts
 from harness.world import Clock, World
 from nodes.delta.machine import Delta
+from nodes.delta.notes import Delivered
 from nodes.delta.options import DeltaOptions, Printed
 from nodes.delta.schemes import Hold, scheme_for
 from nodes.delta.tags import unpack
 from nodes.machine import Setting
 from nodes.wire import Pdu
 from nodes.wire.delta import DeltaData
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, said
 from tests.helpers.seeds import EverySeed
 from tests.helpers.verdicts import objections, out_of_order
 
@@ -160,7 +161,8 @@ def check(seed: int) -> None:
     for node, log in deliveries.items():
 
         def delivered(sender: int, ts: int, log: list[Event] = log) -> int | None:
-            return next((event.time_ns for event in log if event.about == sender and event.values[0] >= ts), None)
+            stamps = ((event, said(Delivered, event.values)) for event in log if event.about == sender)
+            return next((event.time_ns for event, told in stamps if told is not None and told.ts >= ts), None)
 
         allowed = {
             (source, seq): at
