@@ -321,6 +321,7 @@ class _Run:
             return "quiet" if time.time_ns() < limit else "limit"
         seen, since = self._frames(), time.time_ns()
         total, moved = self.tally.total(), since
+        patience_ns = livelock_ns(self.scenario, self.plan)
         while time.time_ns() < since + settle:
             if time.time_ns() >= limit:
                 return "limit"
@@ -334,7 +335,7 @@ class _Run:
                 seen, since = frames, time.time_ns()
             if decided != total:
                 total, moved = decided, time.time_ns()
-            elif time.time_ns() >= moved + livelock_ns(self.scenario, self.plan):
+            elif time.time_ns() >= moved + patience_ns:
                 return "livelock"
         return "quiet"
 

@@ -46,10 +46,10 @@ class Emulated:
         return tuple(one.verdict.property for one in self.result.properties if one.verdict.outcome is not Outcome.PASS)
 
 
-def carry_out_below(directory: Path, scenario: Scenario) -> Run:
+def carry_out_below(directory: Path, scenario: Scenario, options: EngineOptions | None = None) -> Run:
     """A run of it, in this directory and not yet judged."""
     where = rundir.create("bench", scenario.seed, directory / "run")
-    return carry_out(scenario, where, EngineOptions(), lambda now: None)
+    return carry_out(scenario, where, options or EngineOptions(), lambda now: None)
 
 
 def emulated(text: str, seed: int = 1) -> Emulated:

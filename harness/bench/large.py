@@ -10,10 +10,9 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated
 
-from harness import rundir
+from harness.bench.emulated import carry_out_below
 from harness.bench.row import Row
 from harness.engines.outcome import EngineOptions
-from harness.runs import carry_out
 from harness.scenario import loads
 
 _SMALL = 16  # what the others are compared with
@@ -62,7 +61,6 @@ def _wall_s(nodes: int, memory_mb: int) -> float:
     scenario = loads(_SCENARIO.format(nodes=nodes))
     options = EngineOptions(memory_mb=memory_mb)
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
-        where = rundir.create("bench", scenario.seed, Path(directory) / "run")
         begin = time.perf_counter()
-        carry_out(scenario, where, options, lambda now: None)
+        carry_out_below(Path(directory), scenario, options)
         return time.perf_counter() - begin

@@ -332,6 +332,13 @@ def _loss_free(one: _Message, frames: list[Frame]) -> bool:
     return out["him.DATA"] == 1 and arrived == copies and _succeeded(one)
 
 
+def _loss_free_messages(facts: Facts) -> Iterator[tuple[_Message, list[Frame]]]:
+    unended = _ends_lost(facts)
+    for one, frames in _about(facts):
+        if (one.sending.about, one.sending.seq) not in unended and _loss_free(one, frames):
+            yield one, frames
+
+
 def _ends_lost(facts: Facts) -> set[tuple[int, int]]:
     """Messages of which a copy of the END did not arrive, or may not have."""
     seen = facts.evidence.frames
@@ -353,10 +360,8 @@ def no_implosion(facts: Facts) -> Finding:
     most = 2 * options.neighbours
     if options.adj != "ring":
         return Holds("any number of nodes may choose the sender: the bound is the ring's")
-    seen, unended = 0, _ends_lost(facts)
-    for one, frames in _about(facts):
-        if (one.sending.about, one.sending.seq) in unended or not _loss_free(one, frames):
-            continue
+    seen = 0
+    for one, frames in _loss_free_messages(facts):
         seen += 1
         mine = [frame for frame in frames if frame.direction == "in" and frame.at == f"n{one.sending.node}"]
         if len(mine) > most:
@@ -382,10 +387,8 @@ def costs(facts: Facts) -> Finding:
     options = _options(facts)
     if options.adj != "ring" or options.neighbours != 1:
         return Holds("the cost is that of the ring with one neighbour")
-    seen, unended = 0, _ends_lost(facts)
-    for one, frames in _about(facts):
-        if (one.sending.about, one.sending.seq) in unended or not _loss_free(one, frames):
-            continue
+    seen = 0
+    for one, frames in _loss_free_messages(facts):
         seen += 1
         out = [frame for frame in frames if frame.direction == "out"]
         due = 2 * len(one.members) + 1
