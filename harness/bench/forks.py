@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,21 +106,25 @@ def _carried_out(scenario: Scenario, where: RunDir, start: Start) -> Findings:
     return answer.findings
 
 
-def bench_forks() -> Iterator[Forks]:
-    """A routed multicast, every fault, and a program: many forks of one template each, as many at a time as there are
-    cores."""
+def bench_forks(scenarios: Sequence[str] = (), count: int = _FORKS) -> Iterator[Forks]:
+    """Many forks of one template, as many at a time as there are cores: a routed multicast, every fault, and a program,
+    if no scenarios are named."""
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
-        own = Path(shutil.copy(f"{_PROGRAM}.toml", directory))
-        subprocess.run(["cc", "-O2", "-o", own.with_suffix(""), f"{_PROGRAM}.c"], check=True)
-        for what in ("raw/tree-multicast", "raw/everything", own):
-            scenario = load(find(str(what)))
+        for what in scenarios or _usual(Path(directory)):
+            scenario = load(find(what))
             begin = time.perf_counter()
-            tasks = (Task(str(number), scenario) for number in range(_FORKS))
+            tasks = (Task(str(number), scenario) for number in range(count))
             records = [record for _, record, _ in run_local(tasks, cores(), _captured)]
             found = [record["captured"] for record in records if "captured" in record]
-            each_s = (time.perf_counter() - begin) / _FORKS
+            each_s = (time.perf_counter() - begin) / count
             different = sum(one != found[0] for one in found)
-            yield Forks(scenario.name, _FORKS, different, _FORKS - len(found), each_s)
+            yield Forks(scenario.name, count, different, count - len(found), each_s)
+
+
+def _usual(directory: Path) -> Sequence[str]:
+    own = Path(shutil.copy(f"{_PROGRAM}.toml", directory))
+    subprocess.run(["cc", "-O2", "-o", own.with_suffix(""), f"{_PROGRAM}.c"], check=True)
+    return ("raw/tree-multicast", "raw/everything", str(own))
 
 
 def _captured(task: Task) -> tuple[Record, bytes]:

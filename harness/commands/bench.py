@@ -13,12 +13,15 @@ from harness.commands.options import json_option
 from harness.status import PASS, USAGE
 
 HELP = "measure the testbed and the protocols"
-EXAMPLES = "  tutti bench\n  tutti bench st"
+EXAMPLES = "  tutti bench\n  tutti bench st\n  tutti bench forks --scenario peers/etcd -n 100"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """WHAT."""
+    """WHAT, --scenario, -n."""
     parser.add_argument("what", nargs="*", metavar="WHAT", help="which benchmarks (default: all)")
+    scenario = "for forks: repeat this scenario, not the usual ones (repeatable)"
+    parser.add_argument("--scenario", dest="scenarios", action="append", metavar="SCENARIO", help=scenario)
+    parser.add_argument("-n", dest="count", type=int, metavar="N", help="for forks: so many of each")
     json_option(parser)
 
 
@@ -31,11 +34,15 @@ def call(arguments: argparse.Namespace) -> int:
     if unknown:
         sys.stderr.write(f"no benchmark is called {unknown[0]!r}; there are: {', '.join(BENCHES)}\n")
         return USAGE
+    wanted = {name: value for name in ("scenarios", "count") if (value := getattr(arguments, name)) is not None}
+    if wanted and arguments.what != ["forks"]:
+        sys.stderr.write("--scenario and -n are for `tutti bench forks`\n")
+        return USAGE
     results: dict[str, Any] = {}
     for name in arguments.what or BENCHES:
         module, function, meaning = BENCHES[name]
         sys.stderr.write(f"{name}: {meaning} ...\n")
-        found = getattr(importlib.import_module(module), function)()
+        found = getattr(importlib.import_module(module), function)(**wanted)
         results[name] = []
         rows: Iterable[Row] = [found] if isinstance(found, Row) else found
         for row in rows:

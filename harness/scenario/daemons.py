@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,7 @@ def find(spec: ProtocolSpec, options: Any, scenario: Path, problems: Problems) -
             problems.append(Problem((spec.name, "files"), reason))
         else:
             used.append(f"{target} {_hash(Path(source))}")
-    for program in _programs(options):
-        path = shutil.which(program, path=_PATH)
+    for path in _found(options).values():
         if path is not None:
             used.append(f"{path} {_hash(Path(path))}{_package(path)}")
     return dataclasses.replace(found, used=tuple(sorted(used)))
@@ -45,7 +44,7 @@ def find(spec: ProtocolSpec, options: Any, scenario: Path, problems: Problems) -
 
 def take_along(options: Any, run_dir: Path) -> Any:
     """Copy and build all that the programs need into a run directory; the options as they are meant there."""
-    missing = [program for program in _programs(options) if shutil.which(program, path=_PATH) is None]
+    missing = [name for name, path in _found(options).items() if path is None]
     if missing:
         mend = f"; as root, run:\n    apt-get install -y {' '.join(options.packages)}" if options.packages else ""
         raise MachineLacks(f"this machine has no {' and no '.join(missing)}{mend}")
@@ -90,14 +89,16 @@ def _all_files(options: Any) -> Iterator[tuple[str, str]]:
             yield f"{','.join(one.node)}:{target}", source
 
 
-def _programs(options: Any) -> Sequence[str]:
-    """Those of this machine."""
+def _found(options: Any) -> dict[str, str | None]:
+    """Programs and files of this machine, and where they are, if they are there."""
     commands = [
         *(one.command for one in options.daemons()),
         *(one.command for one in options.node if one.command is not None),
         *options.build,
     ]
-    return sorted({command[0] for command in commands if not command[0].startswith("./")})
+    programs = sorted({command[0] for command in commands if not command[0].startswith("./")})
+    needs = {name: name if os.path.isfile(name) else None for name in options.needs}  # noqa: PTH113
+    return {name: shutil.which(name, path=_PATH) for name in programs} | needs
 
 
 def _copied(files: _FilePairs, place: Path, run_dir: Path) -> _FilePairs:

@@ -98,7 +98,8 @@ class ProgramOptions:
     main: Annotated[Daemon, "flatten"]
     files: Texts = ()  # where it is at the node: where it lies, seen from the scenario
     directories: tuple[str, ...] = ()  # that there must be
-    packages: tuple[str, ...] = ()  # of Debian, without which the programs are not there
+    needs: tuple[str, ...] = ()  # files of this machine that the programs are nothing without
+    packages: tuple[str, ...] = ()  # of Debian, without which these and the programs are not there
     build: tuple[tuple[str, ...], ...] = ()  # commands, before the run, where the files without a directory are
     ready_within_ns: Annotated[int, "duration"] = 10_000_000_000
     adapter: Adapter | None = None
@@ -110,8 +111,9 @@ class ProgramOptions:
         names = [one.called for one in self.daemons()]
         if len(set(names)) < len(names):
             raise ValueError(f"two programs of a node have one name ({', '.join(names)}): give each a name")
-        if not all(one.startswith("/") for one in self.directories):
-            raise ValueError("directories are whole paths")
+        for key in ("directories", "needs"):
+            if not all(one.startswith("/") for one in getattr(self, key)):
+                raise ValueError(f"{key} are whole paths")
         if not all(self.build) or not all(word for words in self.build for word in words[:1]):
             raise ValueError("build is a list of commands, each a list: the program and its arguments")
         if self.ready_within_ns < 1:

@@ -157,9 +157,12 @@ def test_what_ends_a_run_before_its_time_says_so(program: str, more: str, said: 
     assert said in str(error.value)
 
 
-def test_a_program_that_this_machine_lacks_is_named_with_what_brings_it(tmp_path: Path) -> None:
-    with pytest.raises(MachineLacks, match=r"no nosuchd; as root, run:\n    apt-get install -y nosuch"):
-        _run(tmp_path, "", 'packages = ["nosuch"]\n[[program.also]]\ncommand = ["nosuchd"]')
+def test_what_this_machine_lacks_is_named_with_what_brings_it(tmp_path: Path) -> None:
+    more = 'packages = ["nosuch"]\nneeds = ["/usr/bin/env", "/no/such.jar"]\n[[program.also]]\ncommand = ["nosuchd"]'
+    with pytest.raises(
+        MachineLacks, match=r"no nosuchd and no /no/such.jar; as root, run:\n    apt-get install -y nosuch"
+    ):
+        _run(tmp_path, "", more)
 
 
 def test_a_program_that_is_told_what_to_submit_says_what_it_does(tmp_path: Path) -> None:
@@ -195,14 +198,22 @@ while True:
         heard.sendto(f"{me} {seq} {data}".encode(), ("n" + node, 9))
 """
 
-PEERS = {"peers/corosync": "corosync", "peers/nats": "nats-server", "peers/redis": "redis-server"}
+PEERS = {
+    "peers/corosync": "/usr/sbin/corosync",
+    "peers/nats": "/usr/sbin/nats-server",
+    "peers/redis": "/usr/bin/redis-server",
+    "peers/etcd": "/usr/bin/etcd",
+    "peers/zookeeper": "/usr/share/java/zookeeper.jar",
+    "peers/gossip-node": "/usr/bin/node",
+    "peers/gossip-asyncio": "/usr/bin/python3",
+}
 
 
 @pytest.mark.parametrize("name", PEERS)
 def test_a_peer_repeats_to_the_byte_wherever_and_for_whomever(name: str) -> None:
     if os.geteuid() != 0:
         pytest.skip("becoming somebody else takes root")
-    if shutil.which(PEERS[name], path="/usr/sbin:/usr/bin") is None:
+    if not Path(PEERS[name]).exists():
         pytest.skip(f"{PEERS[name]} is not installed")
     shorter = [] if name == "peers/nats" else ["--set", "workload.for=200ms"]  # of a second or two
     digests = []

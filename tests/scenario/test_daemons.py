@@ -18,6 +18,7 @@ command = ["sh", "-c", "read x", "{me}"]
 name = "shell"
 files = { "/etc/it.conf" = "it.conf.in", "tool" = "tool" }
 directories = ["/var/lib/it"]
+needs = ["/usr/bin/env"]
 packages = ["dash"]
 build = [["sh", "-c", "cp tool other"]]
 ready_port = 7
@@ -64,7 +65,8 @@ def test_all_that_can_be_said_reads_back(tmp_path: Path) -> None:
 def test_a_run_is_what_its_files_are_not_where_they_lie(tmp_path: Path) -> None:
     one, other = (load(_written(tmp_path / name)) for name in ("one", "other"))
     assert identity(one) == identity(other)
-    assert any(line.startswith("/usr/bin/sleep ") and "coreutils " in line for line in one.options.used)
+    for path in ("/usr/bin/sleep ", "/usr/bin/env "):
+        assert any(line.startswith(path) and "coreutils " in line for line in one.options.used)
     (tmp_path / "other/tool").write_text("#!/bin/sh\nexit 1\n")
     assert identity(load(tmp_path / "other/scenario.toml")) != identity(one)
 
@@ -83,6 +85,7 @@ def test_a_run_is_what_its_files_are_not_where_they_lie(tmp_path: Path) -> None:
         ('= "it.conf.in", ', '= "no.conf", ', "there is no file"),
         ('files = { "/etc', 'files = { it = 1, "/etc', "files is a table of texts"),
         ('["/var/lib/it"]', '["lib"]', "directories are whole paths"),
+        ('["/usr/bin/env"]', '["env"]', "needs are whole paths"),
         ("ready_port = 7", "ready_port = 70000", "ready_port is 1 to 65535"),
         ("ready_port = 7", 'ready_port = 7\nready = "x"', "ready is a line, a port or a file: one of them"),
         ("ready_port = 7", 'ready = "("', "ready has '(', which is no regular expression"),
