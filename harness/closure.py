@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -20,6 +22,15 @@ def closure(modules: Iterable[str]) -> dict[str, Path]:
             found[name] = path
             waiting += [*imported(path), *_parents(name)]
     return found
+
+
+def hash_of(modules: Iterable[str]) -> str:
+    """Of all code that these need: ours by its bytes, others' by what is locked."""
+    digest = hashlib.sha256(f"{sys.version_info[:2]}".encode())
+    for path in [ROOT / "requirements.lock", *sorted(closure(modules).values())]:
+        if path.is_file():
+            digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 def source(module: str) -> Path | None:

@@ -48,8 +48,11 @@ class Witness(typing.Protocol):
     def noted(self, number: int, kind: NoteKind, text: str, now_ns: int) -> None:
         """A node noted something."""
 
-    def struck(self, kind: str) -> None:
-        """The harness noted that a fault of this kind begins or ends."""
+    def sent(self, number: int, pdu: Pdu) -> None:
+        """A node put out a PDU."""
+
+    def struck(self, fault: FaultNote) -> None:
+        """The harness noted that a fault begins or ends."""
 
 
 @dataclass(slots=True)
@@ -238,7 +241,7 @@ class World:
     def fault(self, note: FaultNote, values: tuple[int, ...] = ()) -> None:
         """The harness notes that a fault begins or ends."""
         if self.witness is not None:
-            self.witness.struck(note.kind)
+            self.witness.struck(note)
         self._harness(NoteKind.FAULT, note.peers, note.text, values)
 
     def history(self) -> Evidence:
@@ -280,6 +283,8 @@ class World:
         for output in outputs:
             if isinstance(output, Send):
                 self.sent.append((self.now, output.pdu))
+                if self.witness is not None:
+                    self.witness.sent(number, output.pdu)
                 if node.linked:
                     self._network(number, output)
             else:

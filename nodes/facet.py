@@ -69,6 +69,20 @@ class Moment:
     told: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """Something dangerous that should happen in some run of a search, else nobody has looked there.
+
+    It has happened when one node took these steps in this order, and none of `without` between the first and the last.
+    A step is a PDU that the node sent ("RCV_ACK"), a NOTE of it ("STATE normal"; "ALARM", whatever its text), or a
+    fault that named it ("crash", "partition ends").
+    """
+
+    name: str
+    steps: tuple[str, ...]
+    without: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolSpec:
     """What a protocol package exports as PROTOCOL.
@@ -97,6 +111,8 @@ class ProtocolSpec:
     silence_ns: Callable[[Any], int] = lambda options: 0
     # What a machine is doing, in a word or a few: for a search, which looks for what it has not seen yet.
     phase: Callable[[Any], str] = lambda machine: ""
+    # What a search should come to, where the danger lies.
+    milestones: tuple[Milestone, ...] = ()
     # The longest time-out, with these options, so many nodes and so long a channel time: a run in which nothing is
     # accepted, delivered or decided for some hundred times as long leads nowhere.
     longest_wait_ns: Callable[[Any, int, int], int] = lambda options, nodes, slot_ns: 0

@@ -23,12 +23,12 @@ from harness.engines.outcome import EngineOptions
 from harness.engines.watch import Attended
 from harness.exchange import Exchange, exchange
 from harness.manifest import Findings
+from harness.parallel.pool import cores, run_local
 from harness.rundir import RunDir
 from harness.scenario import Scenario, dump, load
 from harness.scenario.find import find
 from harness.scenario.program import take_along
-from harness.sweep.pool import cores, run_local
-from harness.sweep.task import Record, Task
+from harness.sweep.task import Record, Task, get_ready, lost
 
 Start = Callable[[Exchange], AbstractContextManager[Attended]]
 
@@ -114,7 +114,7 @@ def bench_forks(scenarios: Sequence[str] = (), count: int = _FORKS) -> Iterator[
             scenario = load(find(what))
             begin = time.perf_counter()
             tasks = (Task(str(number), scenario) for number in range(count))
-            records = [record for _, record, _ in run_local(tasks, cores(), _captured)]
+            records = [record for _, (record, _) in run_local(tasks, cores(), _captured, lost, get_ready)]
             found = [record["captured"] for record in records if "captured" in record]
             each_s = (time.perf_counter() - begin) / count
             different = sum(one != found[0] for one in found)

@@ -20,11 +20,11 @@ from captures.load import capture_files
 from captures.spark_source import pdus_by_type
 from harness.bench.emulated import carry_out_below
 from harness.bench.row import Row
+from harness.parallel.pool import cores, run_local
 from harness.scenario import load
 from harness.scenario.find import find
 from harness.sweep import tables
-from harness.sweep.pool import cores, run_local
-from harness.sweep.task import Record, Task, fulfil
+from harness.sweep.task import Record, Task, fulfil, get_ready, lost
 
 FIRST = 24  # byte offset of the first record of a pcap
 FEW_RUNS = 50  # whose time is taken off
@@ -100,7 +100,7 @@ def bench_sweep(runs: int = 12, captures_of: int = 1000) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
         base = Path(directory)
         per_hour = runs_per_hour(runs)
-        here_ms = empty_runs(lambda tasks: list(run_local(tasks, 1, _empty, before=lambda task: None)), 100)
+        here_ms = empty_runs(lambda tasks: list(run_local(tasks, 1, _empty, lost)), 100)
         begin = time.perf_counter()
         session = _session()
         try:
@@ -126,9 +126,9 @@ def _empty(task: Task) -> tuple[Record, bytes]:
 
 
 def _spark_runs(session: Any, tasks: list[Task], jobs: int) -> Any:
-    from harness.sweep.cluster import run_on
+    from harness.parallel.cluster import run_on
 
-    return run_on(session, tasks, jobs, _empty)
+    return run_on(session, tasks, jobs, _empty, lost)
 
 
 def empty_runs(submit: Callable[[list[Task]], Any], count: int) -> float:
@@ -149,7 +149,8 @@ def runs_per_hour(runs: int) -> RunsPerHour:
     for part in (scenarios[:half], scenarios[half:]):
         for jobs in took:
             begin = time.perf_counter()
-            for _, record, _ in run_local([Task(str(number), one) for number, one in enumerate(part)], jobs):
+            tasks = [Task(str(number), one) for number, one in enumerate(part)]
+            for _, (record, _) in run_local(tasks, jobs, fulfil, lost, get_ready):
                 if record["outcome"] == "failed":
                     raise AssertionError(f"a run of the benchmark failed: {record['reason']}")
             took[jobs] += time.perf_counter() - begin

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 
 from harness.commands.options import json_option, set_option
@@ -28,45 +27,30 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plateau", type=int, metavar="N", help="stop after so many runs without anything new")
     parser.add_argument("--all", action="store_true", help="go on after a failure, for one of each kind")
     parser.add_argument("--jobs", type=int, metavar="N", help="processes (default: one per core)")
+    parser.add_argument("--master", metavar="URL", help="search on a Spark cluster")
     parser.add_argument("--keep", action="store_true", help="put what is found into the corpus of the protocol")
     parser.add_argument("--memory-only", action="store_true", help="do not confirm it on the emulated network")
-    parser.add_argument("--out", metavar="DIR", help="where scenarios and runs go (default: build/explore/NAME)")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="where scenarios and runs go (default: build/explore/NAME); if given, the search is kept there as well, "
+        "and the same command goes on with it",
+    )
     json_option(parser)
 
 
 def call(arguments: argparse.Namespace) -> int:
     """The status says whether something was found."""
-    from pathlib import Path
-
     from harness.explore.base import base_of
-    from harness.explore.corpus import folder_of
-    from harness.explore.found import confirm, shrunk, write
-    from harness.explore.search import Bounds, Tally, search
-    from harness.explore.told import Result, document, progress, summary
-    from harness.terminal import ProgressLine
+    from harness.explore.job import Afterwards, explore
+    from harness.explore.search import Bounds, Where
+    from harness.explore.told import document, summary
 
     base = base_of(arguments.scenario, arguments.settings)
-    assert base.explore is not None
-    jobs = arguments.jobs or len(os.sched_getaffinity(0))
-    bounds = Bounds(arguments.seconds, arguments.runs, arguments.plateau, arguments.all, jobs)
-    out = Path(arguments.out or f"build/explore/{base.name}")
-    line = ProgressLine(base.name)
-
-    def told(tally: Tally) -> None:
-        line.show(f"{base.name}: {progress(tally)}")
-
-    tally = search(base, arguments.seed, bounds, told)
-    line.clear()
-    results = []
-    for failure, runs, seconds in tally.failures:
-        with line.during("shrinking"):
-            found = shrunk(failure, base.explore, runs, seconds)
-        path = write(found, folder_of(base.protocol) if arguments.keep else out)
-        differs = None
-        if not arguments.memory_only:
-            with line.during("confirming on the emulated network"):
-                differs = confirm(path, found.properties, out / f"{path.stem}-run")
-        results.append(Result(found, path, differs))
+    bounds = Bounds(arguments.seconds, arguments.runs, arguments.plateau, arguments.all)
+    where = Where(arguments.jobs, arguments.master)
+    afterwards = Afterwards(arguments.out, arguments.keep, not arguments.memory_only)
+    tally, results = explore(base, arguments.seed, bounds, where, afterwards)
     if arguments.json:
         print(json.dumps(document(base, tally, results), indent=1, sort_keys=True, ensure_ascii=False))
     else:

@@ -35,10 +35,38 @@ class Found:
     shrink_s: float
     drawn: Scenario  # as it was found
 
-    @property
-    def size(self) -> str:
-        """In words."""
-        return _size(self.case)
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was made of a failure, to be told."""
+
+    properties: Sequence[str]
+    sentence: str
+    run: int  # in which it was found
+    seconds: float
+    shrink_seconds: float
+    size: str
+    faults: int
+    nodes: int
+    file: str
+    network: str | None  # how the emulated network differs ("": not at all; None: nobody looked)
+
+
+def result_of(found: Found, path: Path, differs: str | None) -> Result:
+    """That of a failure, its file, and what the emulated network said."""
+    case = found.case
+    return Result(
+        properties=found.properties,
+        sentence=found.sentence,
+        run=found.runs,
+        seconds=found.seconds,
+        shrink_seconds=found.shrink_s,
+        size=_size(case),
+        faults=len(case.fault),
+        nodes=len(case.nodes),
+        file=str(path),
+        network=differs,
+    )
 
 
 def _size(case: Scenario) -> str:
@@ -79,7 +107,7 @@ def write(found: Found, folder: Path) -> Path:
         path = folder / f"{found.case.name}-{number}.toml"
     lines = (
         f"Found by `tutti explore` in run {found.runs}, after {found.seconds:.0f} s, and shrunk",
-        f"in {found.shrink_s:.0f} s from {_size(found.drawn)} to {found.size}.",
+        f"in {found.shrink_s:.0f} s from {_size(found.drawn)} to {_size(found.case)}.",
         f"In memory the judges said: {found.sentence}",
     )
     path.write_text("".join(f"# {line}\n" for line in lines) + "\n" + brief(found.case))

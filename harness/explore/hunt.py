@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hypothesis import HealthCheck, Phase, given, settings
@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from harness.explore.draw import cases
 from harness.explore.judging import Judged, judged
+from harness.explore.milestones import reached
 from harness.explore.mutate import Parent, mutated
 from harness.explore.novelty import Word
 from harness.explore.stage import START_NS
 from harness.scenario.model import Scenario
+from nodes.protocols import protocol
 
 BATCH = 40  # cases that are drawn before one looks whether it is time to stop
 PARENTS = 200  # of the cases that showed something new, so many are mutated
@@ -42,6 +44,7 @@ class Hunt:
     judging_s: float = 0.0
     words: dict[Word, int] = field(default_factory=dict)  # what ever happened, and in which run first
     parents: list[Parent] = field(default_factory=list)
+    milestones: dict[str, int] = field(default_factory=dict)  # which were come to, and in which run first
 
     def batch(self) -> Iterator[Failure]:
         """Draw and carry out some cases; those that fail."""
@@ -80,6 +83,7 @@ class Hunt:
         self.seconds += time.process_time() - begin
         self.judging_s += result.judging_s
         self._learn(case, result)
+        self._look(result)
         return Failure(case, result.broken, self.runs) if result.against else None
 
     def _learn(self, case: Scenario, result: Judged) -> None:
@@ -89,12 +93,6 @@ class Hunt:
             moments = tuple(sorted({at_ns - START_NS for at_ns in new.values() if at_ns >= START_NS}))
             self.parents.append(Parent(case, moments))
 
-
-Told = Callable[[Hunt, list[Failure]], bool]  # after each batch; whether to go on
-
-
-def hunt(base: Scenario, seed: int, told: Told) -> None:
-    """Search until it is told to stop."""
-    state = Hunt(base, seed)
-    while told(state, list(state.batch())):
-        pass
+    def _look(self, result: Judged) -> None:
+        wanted = [one for one in protocol(self.base.protocol).milestones if one.name not in self.milestones]
+        self.milestones.update((one.name, self.runs) for one in reached(wanted, result.run.novelty.tracks))

@@ -7,10 +7,14 @@ kinds of NOTEs that a node made one after the other. Phases are what the protoco
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from harness.explore.milestones import step_of, step_of_fault
 from nodes.machine import Input, Machine, Received
+from nodes.wire import Pdu
+from nodes.wire.fault import FaultNote
 from nodes.wire.note import NoteKind
 
 Word = tuple[str, ...]
@@ -25,6 +29,7 @@ class Novelty:
         self._noted: dict[int, str] = {}
         self._struck = ""
         self.words: dict[Word, int] = {}  # with the true time of the first
+        self.tracks: dict[int, list[str]] = defaultdict(list)  # of each node, for milestones (milestones.py)
 
     def stepped(self, number: int, event: Input, machine: Machine, now_ns: int) -> None:
         """A machine took an input."""
@@ -35,13 +40,20 @@ class Novelty:
 
     def noted(self, number: int, kind: NoteKind, text: str, now_ns: int) -> None:
         """A node noted something."""
+        self.tracks[number].append(step_of(kind, text))
         name = f"{kind.name} {text}" if kind in _WITH_TEXT else kind.name
         self.words.setdefault((self._noted.get(number, ""), name), now_ns)
         self._noted[number] = name
 
-    def struck(self, kind: str) -> None:
+    def sent(self, number: int, pdu: Pdu) -> None:
+        """A node put out a PDU."""
+        self.tracks[number].append(pdu.TYPE.title)
+
+    def struck(self, fault: FaultNote) -> None:
         """A fault began or ended."""
-        self._struck = kind
+        self._struck = fault.kind
+        for node in fault.nodes:
+            self.tracks[node].append(step_of_fault(fault))
 
 
 _WITH_TEXT = (NoteKind.ALARM, NoteKind.REFUSED, NoteKind.RESULT, NoteKind.LEFT)

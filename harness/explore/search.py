@@ -3,41 +3,59 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from multiprocessing.queues import Queue
-from typing import Any
 
-from harness.explore.hunt import Failure, Hunt, hunt
+from harness.explore.hunt import BATCH, Failure
+from harness.explore.journal import Journal
+from harness.explore.mutate import Parent
 from harness.explore.novelty import Word
+from harness.explore.order import News, Order, obey, remembered
+from harness.parallel.pool import run_local
 from harness.scenario.model import Scenario
 
 CONFIDENCE = 0.95
+ORDER_S = 2.0  # so long a process searches by itself, about, before it hears what the others have seen
+
+
+class SearchError(RuntimeError):
+    """A process of the search died, or threw."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """When to stop."""
+    """When to stop: as soon as one of them is reached. Time and runs before an interruption count."""
 
     seconds: float | None = 60.0
     runs: int | None = None
     plateau: int | None = None  # so many runs without anything new
     every: bool = False  # go on after a failure, for one of each kind
-    jobs: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which processes search."""
+
+    jobs: int | None = None  # at a time; None: one per core
+    master: str | None = None  # of a Spark cluster; None: on this machine
 
 
 @dataclass(slots=True)
 class Tally:
     """What came of it so far."""
 
+    batches: int = 0
     runs: int = 0
     seconds: float = 0.0
-    judging_share: float = 0.0
+    busy_s: float = 0.0  # of processor time, in runs and judges
+    judging_s: float = 0.0
     words: set[Word] = field(default_factory=set)
     newest: int = 0  # the run in which something was new the last time
+    parents: list[Parent] = field(default_factory=list)
+    milestones: dict[str, int] = field(default_factory=dict)  # with the run
     failures: list[tuple[Failure, int, float]] = field(default_factory=list)  # with runs and seconds until then
     ended: str = ""  # why
 
@@ -47,64 +65,101 @@ class Tally:
         return self.runs / self.seconds if self.seconds else 0.0
 
     @property
+    def judging_share(self) -> float:
+        """Of the time of runs."""
+        return self.judging_s / self.busy_s if self.busy_s else 0.0
+
+    @property
     def excluded(self) -> float:
         """A rate of failures that so many runs without any make unlikely: with 95 % confidence it is lower."""
         return 1.0 - (1.0 - CONFIDENCE) ** (1.0 / self.runs) if self.runs else 1.0
 
+    def add(self, news: News, seconds: float, every: bool) -> None:
+        """Learn what a process tells, so many seconds after the beginning."""
+        before, self.seconds = self.runs, seconds
+        self.batches += news.batches
+        self.runs += news.runs
+        self.busy_s += news.busy_s
+        self.judging_s += news.judging_s
+        for parent, words in news.found:
+            if words - self.words:  # nobody else was faster
+                self.words |= words
+                self.parents.append(parent)
+                self.newest = before + news.newest
+        for name, run in news.milestones:
+            self.milestones.setdefault(name, before + run)
+        for failure in news.failures:
+            if self._is_new(failure, every):
+                self.failures.append((failure, before + failure.runs, seconds))
 
-@dataclass(frozen=True, slots=True)
-class _News:
-    """What one process tells after a batch."""
-
-    runs: int
-    seconds: float
-    judging_s: float
-    words: frozenset[Word]
-    failures: tuple[Failure, ...]
+    def _is_new(self, failure: Failure, every: bool) -> bool:
+        """The first; or the first that breaks a property which the earlier ones do not."""
+        known = frozenset[str]().union(*(before.broken for before, _, _ in self.failures))
+        return not self.failures or (every and bool(failure.broken - known))
 
 
-def search(base: Scenario, seed: int, bounds: Bounds, told: Callable[[Tally], None]) -> Tally:
-    """Search until it is time to stop."""
-    context = multiprocessing.get_context("fork")
-    news: Queue[_News | BaseException] = context.Queue()
-    stop = context.Event()
-    workers = [
-        context.Process(target=_work, args=(base, seed * 1000 + number, news, stop), daemon=True)
-        for number in range(bounds.jobs)
-    ]
-    tally, begin = Tally(), time.monotonic()
-    busy_s = judging_s = 0.0
-    for worker in workers:
-        worker.start()
-    try:
-        while not tally.ended:
-            one = news.get()
-            if isinstance(one, BaseException):
-                raise one
-            busy_s, judging_s = busy_s + one.seconds, judging_s + one.judging_s
-            tally.runs += one.runs
-            tally.seconds = time.monotonic() - begin
-            tally.judging_share = judging_s / busy_s if busy_s else 0.0
-            if one.words - tally.words:
-                tally.words |= one.words
-                tally.newest = tally.runs
-            for failure in one.failures:
-                if _is_new(failure, tally, bounds):
-                    tally.failures.append((failure, tally.runs, tally.seconds))
+Told = Callable[[Tally], None]
+Runner = Callable[[Iterator[Order]], Iterator[tuple[Order, News | str]]]
+
+
+def search(
+    base: Scenario, seed: int, bounds: Bounds, where: Where, told: Told, journal: Journal | None = None
+) -> Tally:
+    """Search until it is time to stop. With a journal go on where it ends."""
+    tally = Tally()
+    for before, seconds in journal.news() if journal is not None else ():
+        tally.add(before, seconds, bounds.every)
+    begin = time.monotonic() - tally.seconds
+    ordered = tally.batches
+
+    def orders() -> Iterator[Order]:
+        nonlocal ordered
+        while True:
+            count = _batches(tally, bounds, ordered)
+            yield Order(
+                base, seed, ordered, count, frozenset(tally.words), remembered(tally.parents), tuple(tally.milestones)
+            )
+            ordered += count
+
+    with ExitStack() as stack:
+        tally.ended = _ended(tally, bounds)
+        results: Iterable[tuple[Order, News | str]] = () if tally.ended else _runner(where, stack)(orders())
+        for _, news in results:
+            if isinstance(news, str):
+                raise SearchError(news)
+            seconds = time.monotonic() - begin
+            if journal is not None:
+                journal.add(news, seconds)
+            tally.add(news, seconds, bounds.every)
             tally.ended = _ended(tally, bounds)
             told(tally)
-    finally:
-        stop.set()
-        for worker in workers:
-            worker.terminate()
-            worker.join()
+            if tally.ended:
+                break
     return tally
 
 
-def _is_new(failure: Failure, tally: Tally, bounds: Bounds) -> bool:
-    """The first; or the first that breaks a property which the earlier ones do not."""
-    known = frozenset[str]().union(*(before.broken for before, _, _ in tally.failures))
-    return not tally.failures or (bounds.every and bool(failure.broken - known))
+def _batches(tally: Tally, bounds: Bounds, ordered: int) -> int:
+    """As many as take a process so long, but not more than are wanted."""
+    count = round(ORDER_S * tally.runs / tally.busy_s / BATCH) if tally.busy_s else 1
+    if bounds.runs is not None:
+        count = min(count, -(-bounds.runs // BATCH) - ordered)
+    return max(1, count)
+
+
+def _runner(where: Where, stack: ExitStack) -> Runner:
+    if where.master is None:
+        jobs = where.jobs or len(os.sched_getaffinity(0))
+        return lambda orders: run_local(orders, jobs, _obey_niced, str)
+    from harness.parallel.cluster import cluster_session, room, run_on
+
+    session = stack.enter_context(cluster_session(where.master, "explore"))
+    return lambda orders: run_on(session, orders, where.jobs or room(session), obey, str)
+
+
+def _obey_niced(order: Order) -> News | str:
+    with contextlib.suppress(OSError):
+        os.nice(5)
+    return obey(order)
 
 
 def _ended(tally: Tally, bounds: Bounds) -> str:
@@ -117,30 +172,3 @@ def _ended(tally: Tally, bounds: Bounds) -> str:
     if bounds.plateau is not None and tally.runs - tally.newest >= bounds.plateau:
         return "nothing new any more"
     return ""
-
-
-def _work(base: Scenario, seed: int, news: Any, stop: Any) -> None:
-    """One process."""
-    with contextlib.suppress(OSError):
-        os.nice(5)
-    before = Hunt(base, seed)
-
-    def told(state: Hunt, failures: list[Failure]) -> bool:
-        nonlocal before
-        fresh = frozenset(word for word, run in state.words.items() if run > before.runs)
-        news.put(
-            _News(
-                state.runs - before.runs,
-                state.seconds - before.seconds,
-                state.judging_s - before.judging_s,
-                fresh,
-                tuple(failures),
-            )
-        )
-        before = Hunt(base, seed, state.runs, state.batches, state.seconds, state.judging_s)
-        return not stop.is_set()
-
-    try:
-        hunt(base, seed, told)
-    except BaseException as error:  # whoever waits for news must not wait for ever
-        news.put(error)

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
-from harness.explore.found import Found
+from harness.explore.found import Result
 from harness.explore.search import Tally
 from harness.scenario.model import Scenario
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A failure, its file, and how the emulated network differs ("": not at all; None: nobody looked)."""
-
-    found: Found
-    path: Path
-    differs: str | None
+from nodes.protocols import protocol
 
 
 def progress(tally: Tally) -> str:
@@ -30,6 +21,11 @@ def progress(tally: Tally) -> str:
     )
 
 
+def missed(base: Scenario, tally: Tally) -> list[str]:
+    """The milestones that no run came to."""
+    return [one.name for one in protocol(base.protocol).milestones if one.name not in tally.milestones]
+
+
 def summary(base: Scenario, tally: Tally, results: Sequence[Result]) -> str:
     """What came of it."""
     lines = [
@@ -37,19 +33,19 @@ def summary(base: Scenario, tally: Tally, results: Sequence[Result]) -> str:
         f"{tally.judging_share:.0%} of that in judges), ended by {tally.ended}",
         f"{len(tally.words)} different things happened, the last new one in run {tally.newest}",
     ]
+    lines += [f"never came to it: {name}" for name in missed(base, tally)]
     for result in results:
-        found = result.found
         lines += [
             "",
-            found.sentence,
-            f"  found in run {found.runs} after {found.seconds:.0f} s",
-            f"  shrunk in {found.shrink_s:.0f} s to {found.size}",
-            f"  {os.path.relpath(result.path)}",
+            result.sentence,
+            f"  found in run {result.run} after {result.seconds:.0f} s",
+            f"  shrunk in {result.shrink_seconds:.0f} s to {result.size}",
+            f"  {os.path.relpath(result.file)}",
         ]
-        if result.differs == "":
+        if result.network == "":
             lines.append("  confirmed on the emulated network")
-        elif result.differs:
-            lines.append(f"  NOT so on the emulated network, which is a mistake of ours: {result.differs}")
+        elif result.network:
+            lines.append(f"  NOT so on the emulated network, which is a mistake of ours: {result.network}")
     if not results:
         lines.append(f"nothing found: with 95% confidence less than {tally.excluded:.2%} of such runs fail")
     return "\n".join(lines)
@@ -65,20 +61,8 @@ def document(base: Scenario, tally: Tally, results: Sequence[Result]) -> dict[st
         "judging_share": round(tally.judging_share, 4),
         "seen": len(tally.words),
         "newest_run": tally.newest,
+        "milestones": {one.name: tally.milestones.get(one.name) for one in protocol(base.protocol).milestones},
         "ended": tally.ended,
         "excluded_rate": None if results else tally.excluded,
-        "failures": [
-            {
-                "properties": list(one.found.properties),
-                "sentence": one.found.sentence,
-                "file": str(one.path),
-                "run": one.found.runs,
-                "seconds": round(one.found.seconds, 3),
-                "shrink_seconds": round(one.found.shrink_s, 3),
-                "faults": len(one.found.case.fault),
-                "nodes": len(one.found.case.nodes),
-                "network": None if one.differs is None else one.differs or "confirmed",
-            }
-            for one in results
-        ],
+        "failures": [asdict(one) | {"network": "confirmed" if one.network == "" else one.network} for one in results],
     }

@@ -2,7 +2,6 @@
 
 model, load     the sweep file and the points it spans
 task            one run, from a scenario to a record
-pool, cluster   where runs are carried out: processes of this machine, or a Spark cluster
 records, store  what was run before is found by all that determines it; where everything is kept
 statistics, tables    records to tables, runs to points, with intervals
 formulas, references    what the papers say, and simulations of their models where they say nothing

@@ -6,17 +6,16 @@ import dataclasses
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from captures.figures import draw
 from harness.engines.kernel import private_kernel
+from harness.parallel.pool import cores, run_local
 from harness.scenario import identity
 from harness.sweep import tables
 from harness.sweep.load import Spanned
@@ -24,19 +23,18 @@ from harness.sweep.model import Measure
 from harness.sweep.outcome import Swept
 from harness.sweep.page import sweep_page
 from harness.sweep.pictures import beside, picture
-from harness.sweep.pool import cores, run_local
 from harness.sweep.progress import Progress
 from harness.sweep.records import code_hash, encoded, finished, keep
 from harness.sweep.store import Store
 from harness.sweep.tables import Done, Rows
-from harness.sweep.task import Keep, Record, Task, key_of
+from harness.sweep.task import Keep, Record, Task, fulfil, get_ready, key_of, lost
 from harness.terminal import ProgressLine
 
 # Rows of the table of values from which Spark is taken, if it runs anyway: computed for eight cores from what
 # `tutti bench sweep` measures. Two cores are never faster than one process.
 SPARK_PAYS_VALUES = 2_000_000
 
-Runner = Callable[[Iterable[Task]], Iterator[tuple[Task, Record, bytes]]]
+Runner = Callable[[Iterable[Task]], Iterator[tuple[Task, tuple[Record, bytes]]]]
 
 
 class SweepError(OSError):
@@ -58,7 +56,9 @@ def carry_out_sweep(spanned: Spanned, where: Where) -> Swept:
     with ExitStack() as stack:
         session: Any = None
         if where.master is not None:
-            session = stack.enter_context(_Cluster(where.master, spanned.sweep.name))
+            from harness.parallel.cluster import cluster_session
+
+            session = stack.enter_context(cluster_session(where.master, spanned.sweep.name))
         store = store_at(where.out)
         runner, jobs = _runner(session, where.jobs)
         done = tuple(_records(spanned, store, runner))
@@ -87,31 +87,11 @@ def store_at(out: str) -> Store:
 def _runner(session: Any, jobs: int | None) -> tuple[Runner, int]:
     if session is None:
         many = jobs or cores()
-        return lambda tasks: run_local(tasks, many), many
-    from harness.sweep.cluster import run_on
+        return lambda tasks: run_local(tasks, many, fulfil, lost, get_ready), many
+    from harness.parallel.cluster import room, run_on
 
-    # More than there are cores: executors come and go, and none should wait for us.
-    many = jobs or 2 * int(session.sparkContext.defaultParallelism)
-    return lambda tasks: run_on(session, tasks, many), many
-
-
-class _Cluster:
-    """A session on a cluster, with the archive that its executors need."""
-
-    def __init__(self, master: str, name: str) -> None:
-        self._master, self._name = master, name
-
-    def __enter__(self) -> Any:
-        from harness.sweep.cluster import archive, cluster_session
-
-        self._directory = tempfile.mkdtemp(prefix="tutti-sweep-")
-        packed = archive(Path(self._directory) / "tutti.tar.gz")
-        self._session = cluster_session(self._master, self._name, packed)
-        return self._session
-
-    def __exit__(self, *_: object) -> None:
-        self._session.stop()
-        shutil.rmtree(self._directory)
+    many = jobs or room(session)
+    return lambda tasks: run_on(session, tasks, many, fulfil, lost), many
 
 
 class _LocalSpark:
@@ -144,7 +124,7 @@ def _records(spanned: Spanned, store: Store, runner: Runner) -> list[Done]:
     missing = {key: Task(key, one, what) for _, _, key, one in planned if key not in found}
     if missing:
         progress = Progress(spanned.sweep.name, len(planned), len(planned) - len(missing))
-        for task, record, packed in runner(missing.values()):
+        for task, (record, packed) in runner(missing.values()):
             if packed:
                 store.unpack(f"runs/{task.key}", packed)
             keep(store, task.key, record)

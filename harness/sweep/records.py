@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import sys
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from harness.closure import ROOT, closure
+from harness.closure import hash_of
 from harness.sweep.store import Store
 from harness.sweep.task import Record
 
@@ -49,8 +47,4 @@ def encoded(value: Any) -> bytes:
 @cache
 def code_hash() -> str:
     """Of all code that a record depends on: whatever it imports, here and in the guest."""
-    digest = hashlib.sha256(f"{sys.version_info[:2]}".encode())
-    for path in [ROOT / "requirements.lock", *sorted(closure(ENTRIES).values())]:
-        if path.is_file():
-            digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    return hash_of(ENTRIES)

@@ -66,6 +66,11 @@ def failed(reason: str) -> Record:
     return {"outcome": "failed", "reason": reason}
 
 
+def lost(reason: str) -> tuple[Record, bytes]:
+    """What is left of a run whose process died."""
+    return failed(reason), b""
+
+
 def record_of(result: Result) -> Record:
     """What is tabulated of a run."""
     bad = [one for one in result.properties if one.outcome is Outcome.FAIL]

@@ -5,7 +5,7 @@ from nodes.cmd.notes import Alarm, Delivered, Sent
 from nodes.cmd.options import CmdOptions
 from nodes.cmd.pdus import MOMENT, PDUS
 from nodes.cmd.rules import NUMBERING
-from nodes.facet import ProtocolSpec
+from nodes.facet import Milestone, ProtocolSpec
 
 PROTOCOL = ProtocolSpec(
     name="cmd",
@@ -18,5 +18,12 @@ PROTOCOL = ProtocolSpec(
     pdus=PDUS,
     moment=MOMENT,
     phase=Cmd.phase,
+    milestones=(
+        Milestone("a process came back twice", ("restart", "crash", "restart")),
+        Milestone("a process had to send before it was welcomed", ("HELLO", "SUBMITTED", "HELLO"), ("DATA",)),
+        Milestone("both ends of a link came back", ("restart", "ALARM peer was restarted")),
+        Milestone("who was silent was heard again", ("ALARM peer is silent", "DELIVERED")),
+        Milestone("the Queue was full", ("ALARM queue full",)),
+    ),
     silence_ns=lambda options: int(options.retry_max_ns),
 )

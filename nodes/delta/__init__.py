@@ -4,7 +4,7 @@ from nodes.delta.machine import Delta
 from nodes.delta.notes import Delivered, Dropped, Sent
 from nodes.delta.options import DeltaOptions
 from nodes.delta.pdus import MOMENT, PDUS
-from nodes.facet import ProtocolSpec
+from nodes.facet import Milestone, ProtocolSpec
 
 MOST_TAGGED = 256  # nodes of which a set without a bound can have all others: its length is a byte
 
@@ -23,6 +23,12 @@ PROTOCOL = ProtocolSpec(
     make=Delta,
     misfit=misfit,
     phase=Delta.phase,
+    milestones=(
+        Milestone("two messages waited for the end of a silence", ("restart", "SUBMITTED", "SUBMITTED"), ("SENT",)),
+        Milestone("an agent died again in its silence", ("restart", "SUBMITTED", "crash"), ("SENT",)),
+        Milestone("a message came too late", ("REFUSED late",)),
+        Milestone("an agent that stood still delivered what had waited", ("pause", "resume", "DELIVERED"), ("SENT",)),
+    ),
     properties=("DC-1", "DC-2", "DC-3", "DC-4", "NA"),
     notes=(Delivered, Dropped, Sent),
     pdus=PDUS,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from nodes.facet import ProtocolSpec
+from nodes.facet import Milestone, ProtocolSpec
 from nodes.him.core import MAX_PAYLOAD
 from nodes.him.machine import Him
 from nodes.him.notes import Delivered, Result
@@ -43,6 +43,13 @@ PROTOCOL = ProtocolSpec(
     max_payload=MAX_PAYLOAD,
     silence_ns=silence_ns,
     phase=Him.phase,
+    milestones=(
+        Milestone("an originator died before its decision", ("SENT", "crash"), ("RESULT",)),
+        Milestone("a tester died between its question and its report", ("QUERY", "crash"), ("REPORT",)),
+        Milestone("a holder gave the alarm about a dead originator", ("ALARM orphaned",)),
+        Milestone("a SUCCESS was doubted afterwards", ("RESULT SUCCESS", "ALARM late report")),
+        Milestone("who was taken out of the group came back", ("LEFT", "VIEW")),
+    ),
     key_file=lambda options: options.key_file if options.auth == "hmac" else "",
     beats=lambda options: options.alive_ns > 0,
 )

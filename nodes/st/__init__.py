@@ -1,6 +1,6 @@
 """st: selectively totally ordered broadcast on one channel (paper 000)."""
 
-from nodes.facet import ProtocolSpec
+from nodes.facet import Milestone, ProtocolSpec
 from nodes.st.limits import misfit
 from nodes.st.machine import St
 from nodes.st.notes import State
@@ -32,4 +32,12 @@ PROTOCOL = ProtocolSpec(
     longest_wait_ns=longest_wait_ns,
     max_payload=MAX_PAYLOAD,
     phase=lambda entity: str(entity.core.phase.mode.value),
+    milestones=(
+        Milestone("a round followed at once on a round", ("STATE RECOV", "STATE DATA", "STATE PAKWAIT"), ("DATA",)),
+        Milestone("a snapshot was said again", ("RST_PAK", "RST_PAK"), ("STATE ACKWAIT", "STATE DATA")),
+        Milestone("an entity stood still in a round", ("STATE PAKWAIT", "pause", "resume"), ("STATE DATA",)),
+        Milestone(
+            "an entity was cut off when all snapshots were known", ("STATE ACKWAIT", "partition"), ("STATE DATA",)
+        ),
+    ),
 )

@@ -1,6 +1,6 @@
 """to: totally ordered broadcast on one channel in a cluster whose entities stop and come back (paper 001)."""
 
-from nodes.facet import ProtocolSpec
+from nodes.facet import Milestone, ProtocolSpec
 from nodes.st.limits import misfit
 from nodes.st.notes import State
 from nodes.st.options import Timing
@@ -35,4 +35,12 @@ PROTOCOL = ProtocolSpec(
     beats=lambda options: True,
     max_payload=MAX_PAYLOAD,
     phase=lambda entity: f"{entity.standing.vm.value} {entity.core.phase.mode.value}",
+    milestones=(
+        Milestone("a joiner died between its two acknowledgements", ("RCV", "RCV_PACK", "crash"), ("RCV_ACK",)),
+        Milestone("a member died while it took part in a stop round", ("STATE stopping", "crash"), ("STATE normal",)),
+        Milestone("two rounds overlapped", ("STATE ACKWAIT", "STATE PAKWAIT"), ("STATE DATA",)),
+        Milestone("a stop round began in a join", ("STATE admitting", "STATE stopping"), ("STATE normal",)),
+        Milestone("who had no quorum got one again", ("ALARM no quorum", "VIEW")),
+        Milestone("who had come back left again", ("LEFT", "STATE normal", "LEFT")),
+    ),
 )

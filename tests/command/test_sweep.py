@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from captures.figures import Curve, Dot, Panel, Picture, draw, numbers
+from harness.parallel.pool import run_local
 from harness.scenario import ScenarioError, loads
 from harness.sweep import tables
 from harness.sweep.compare import moves
@@ -22,13 +23,12 @@ from harness.sweep.formulas import FORMULAS
 from harness.sweep.job import SweepError, store_at
 from harness.sweep.load import Point, Spanned, load_sweep, number_of, shipped
 from harness.sweep.pictures import beside, picture
-from harness.sweep.pool import run_local
 from harness.sweep.progress import Progress
 from harness.sweep.records import finished, keep
 from harness.sweep.statistics import Interval, bootstrap, difference, wilson
 from harness.sweep.store import Store
 from harness.sweep.tables import Done
-from harness.sweep.task import Record, Task, failed, fulfil
+from harness.sweep.task import Record, Task, failed, fulfil, lost
 
 SWEEP = """
 name = "two-by-two"
@@ -230,7 +230,7 @@ def _work(task: Task) -> tuple[Record, bytes]:
 
 def test_a_run_that_dies_is_a_row_and_takes_nobody_along() -> None:
     tasks = [Task(key, SCENARIO) for key in ("a", "dies", "b", "exits", "c")]
-    found = {task.key: (record, kept) for task, record, kept in run_local(tasks, 2, _work, before=lambda task: None)}
+    found = {task.key: result for task, result in run_local(tasks, 2, _work, lost)}
     assert found["dies"] == (failed("the process of this run died (signal SIGKILL)"), b"")
     assert found["exits"] == (failed("the process of this run died (exit status 3)"), b"")
     assert {key for key, (record, _) in found.items() if record["outcome"] == "pass"} == {"a", "b", "c"}

@@ -18,16 +18,22 @@ from harness.explore.edit import possible, without_node
 from harness.explore.found import shrunk, write
 from harness.explore.hunt import Failure, Hunt
 from harness.explore.judging import judged
+from harness.explore.milestones import reached
 from harness.explore.novelty import Word
 from harness.explore.reduce import reduce
 from harness.explore.search import Tally
 from harness.scenario import ScenarioError, dump, load, loads
+from harness.scenario.faults import FAULTS
 from harness.scenario.faults.chosen import Drop
 from harness.scenario.faults.crash import Crash
 from harness.scenario.faults.restart import Restart
 from harness.scenario.find import shipped
 from harness.scenario.model import Scenario, Script
 from harness.scenario.pdus import PduMatch
+from nodes.facet import Milestone
+from nodes.protocols import protocol
+from nodes.wire import all_pdu_types
+from nodes.wire.note import NoteKind
 
 MS = 1_000_000
 NAMES = sorted(path.stem for path in SPACES.glob("*.toml"))
@@ -131,6 +137,30 @@ def test_two_searches_with_one_seed_are_one() -> None:
     assert words(1) == words(1) != words(2)
 
 
+def test_a_milestone_is_a_way_that_one_node_goes() -> None:
+    joiner_dies, alarmed = Milestone("dies", ("RCV_PACK", "crash"), ("RCV_ACK",)), Milestone("alarmed", ("ALARM",))
+
+    def found(*tracks: str) -> list[str]:
+        return [one.name for one in reached((joiner_dies, alarmed), dict(enumerate(track.split() for track in tracks)))]
+
+    assert found("RCV RCV_PACK DATA crash") == ["dies"]
+    assert found("RCV_PACK RCV_ACK crash", "crash RCV_PACK") == []
+    assert found("RCV_PACK RCV_ACK RCV_PACK crash") == ["dies"]
+    assert found("RCV_PACK", "crash") == []
+    assert list(reached((alarmed,), {1: ["ALARM no quorum"], 2: ["ALARMS"]})) == [alarmed]
+    assert not list(reached((alarmed,), {2: ["ALARMS"]}))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_milestones_are_of_steps_that_a_node_can_take(name: str) -> None:
+    titles = {row.title for row in all_pdu_types() if row.proto.name.lower() == name}
+    known = titles | {kind.name for kind in NoteKind} | set(FAULTS) | {f"{kind} ends" for kind in FAULTS}
+    assert 3 <= len(protocol(name).milestones) <= 6
+    for milestone in protocol(name).milestones:
+        for step in (*milestone.steps, *milestone.without):
+            assert step in known or step.split()[0] in known, f"{milestone.name}: {step}"
+
+
 def test_silence_is_worth_what_statistics_say() -> None:
     assert Tally(runs=0).excluded == 1.0
     assert Tally(runs=299).excluded == pytest.approx(0.01, rel=0.01)
@@ -138,11 +168,12 @@ def test_silence_is_worth_what_statistics_say() -> None:
 
 
 def test_the_command_says_whether_something_was_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["explore", "cmd", "--runs", "40", "--jobs", "1", "--memory-only", "--json", "--out", str(tmp_path)]
-    assert main([*words, "--set", "explore.most_faults=0"]) == 0
+    words = ["explore", "cmd", "--runs", "40", "--jobs", "1", "--memory-only", "--json"]
+    assert main([*words, "--set", "explore.most_faults=0", "--out", str(tmp_path / "quiet")]) == 0
     quiet = json.loads(capsys.readouterr().out)
     assert quiet["failures"] == [] and quiet["runs"] >= 40 and 0 < quiet["excluded_rate"] < 0.1
-    assert main([*words[:3], "4000", *words[4:], "--set", "cmd.rules=printed"]) == 1
+    assert set(quiet["milestones"].values()) == {None, quiet["milestones"]["the Queue was full"]}
+    assert main([*words[:3], "4000", *words[4:], "--set", "cmd.rules=printed", "--out", str(tmp_path / "loud")]) == 1
     loud = json.loads(capsys.readouterr().out)
     (failure,) = loud["failures"]
     assert Path(failure["file"]).is_file() and failure["network"] is None

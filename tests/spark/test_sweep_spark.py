@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from captures import samples
+from harness.parallel.cluster import archive, run_on
 from harness.scenario import loads
 from harness.sweep import tables
-from harness.sweep.cluster import archive, run_on
-from harness.sweep.task import Record, Task
+from harness.sweep.task import Record, Task, lost
 from nodes.wire import all_pdu_types
 from tests.helpers.guests import needs_kernel, soon
 from tests.helpers.spark_cluster import spark_cluster
@@ -64,7 +64,7 @@ def _work(task: Task) -> tuple[Record, bytes]:
 def test_a_job_that_fails_is_a_row(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TUTTI_KERNEL", ".")
     tasks = [Task(key, loads(SCENARIO.format(key * 2))) for key in ("a", "raises", "b")]
-    found = {task.key: (record, kept) for task, record, kept in run_on(spark, tasks, 3, _work)}
+    found = {task.key: result for task, result in run_on(spark, tasks, 3, _work, lost)}
     assert found["a"] == ({"outcome": "pass", "key": "a"}, b"aa") and found["b"][1] == b"bb"
     assert found["raises"][0]["outcome"] == "failed" and "what went wrong" in found["raises"][0]["reason"]
 

@@ -1,7 +1,7 @@
-"""Runs on this machine: a process for each, as many at a time as there are cores.
+"""Tasks on this machine: a process for each, as many at a time as there are cores.
 
-A process of its own costs ten milliseconds (everything is imported before it is forked) and keeps a run that dies from
-taking others along. When the sweep itself dies, so do its runs and their guests.
+A process of its own costs ten milliseconds (everything is imported before it is forked) and keeps a task that dies from
+taking others along. When who asked for them dies, so do they and their guests.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
 from harness.engines.watch import die_with_parent
-from harness.sweep.task import Record, Task, failed, fulfil, get_ready
 
 T = TypeVar("T")
-Outcome = tuple[Record, bytes]
-Work = Callable[[Task], Outcome]
+R = TypeVar("R")
 
 
 def cores() -> int:
@@ -29,13 +27,17 @@ def cores() -> int:
 
 
 def run_local(
-    tasks: Iterable[Task], jobs: int, work: Work = fulfil, before: Callable[[Task], None] = get_ready
-) -> Iterator[tuple[Task, Record, bytes]]:
-    """Carry out all tasks; results in the order in which they come. What is done `before` a task is done in this
-    process, so that all that follow have it."""
+    tasks: Iterable[T],
+    jobs: int,
+    work: Callable[[T], R],
+    failed: Callable[[str], R],
+    before: Callable[[T], None] = lambda task: None,
+) -> Iterator[tuple[T, R]]:
+    """Carry out all tasks; results in the order in which they come, and what `failed` makes of a reason for those whose
+    process died. What is done `before` a task is done in this process, so that all that follow have it."""
     context = multiprocessing.get_context("fork")
     waiting = iter(tasks)
-    running: dict[Connection, tuple[Task, BaseProcess]] = {}
+    running: dict[Connection, tuple[T, BaseProcess]] = {}
     process: BaseProcess
     gc.freeze()  # what is there now is shared with all children
     try:
@@ -52,7 +54,7 @@ def run_local(
             for pipe in wait(list(running)):
                 assert isinstance(pipe, Connection)
                 task, process = running.pop(pipe)
-                yield task, *_result(pipe, process)
+                yield task, _result(pipe, process, failed)
     finally:
         for pipe, (_, process) in running.items():
             process.kill()
@@ -61,21 +63,21 @@ def run_local(
         gc.unfreeze()
 
 
-def _result(pipe: Connection, process: BaseProcess) -> Outcome:
+def _result(pipe: Connection, process: BaseProcess, failed: Callable[[str], R]) -> R:
     try:
-        record, kept = pipe.recv()
+        result: R = pipe.recv()
     except EOFError:
         process.join()
         code = process.exitcode or 0
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
-        return failed(f"the process of this run died ({how})"), b""
+        return failed(f"the process of this run died ({how})")
     finally:
         pipe.close()
     process.join()
-    return record, kept
+    return result
 
 
-def _child(pipe: Connection, task: Task, work: Work) -> None:
+def _child(pipe: Connection, task: T, work: Callable[[T], R]) -> None:
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
     pipe.send(work(task))

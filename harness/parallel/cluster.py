@@ -1,14 +1,15 @@
-"""Runs on a Spark cluster: each is a task of one core; an executor boots the private kernel itself, as who it is.
+"""Tasks on a Spark cluster: each has one core; an executor boots the private kernel itself, as who it is.
 
 Shipped with the job, as one archive that executors unpack into their work directory: this code, the private kernel and
-the packages that a run needs. A worker has Linux, Java and Python 3.11 with pyspark's own files, nothing of tutti.
+the packages that a task needs. A worker has Linux, Java and Python 3.11 with pyspark's own files, nothing of tutti.
 
-Every run is a small Spark job of its own, started by a thread here: so each result is written down when it comes, a run
-that fails fails alone, and a worker that dies costs what it was doing, which Spark does again elsewhere.
+Every task is a small Spark job of its own, started by a thread here: so each result is written down when it comes, a
+task that fails fails alone, and a worker that dies costs what it was doing, which Spark does again elsewhere.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tarfile
@@ -16,19 +17,19 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.closure import ROOT
 from harness.engines.kernel import private_kernel, site_packages
-from harness.sweep.task import Record, Task, failed, fulfil
 
 PACKAGES = ("nodes", "topologies", "captures", "harness")
 NAME = "tutti"  # of the unpacked archive
-NEEDED = ("numpy", "numpy.libs", "pyarrow", "pyroute2", "mininet")  # by a run and its judges; pyspark is the worker's
+_OF_RUNS = ("numpy", "numpy.libs", "pyarrow", "pyroute2", "mininet")  # and judges; pyspark is the worker's
+NEEDED = (*_OF_RUNS, "hypothesis", "_hypothesis_globals.py", "sortedcontainers")  # and by who draws cases
 _UNNEEDED = ("__pycache__", "tests", "include", "src")
 _LIBRARIES = ("flight", "s3", "gcs", "azure")  # of pyarrow, which only its own modules for them need
-Outcome = tuple[Record, bytes]
-Work = Callable[[Task], Outcome]
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def archive(target: Path) -> Path:
@@ -79,45 +80,59 @@ def settings(packed: Path) -> dict[str, str]:
     }
 
 
-def cluster_session(master: str, name: str, packed: Path) -> Any:
-    """A session on the cluster; executors use the Python that the system has."""
+@contextlib.contextmanager
+def cluster_session(master: str, name: str) -> Iterator[Any]:
+    """A session on the cluster, with all that its executors need; they use the Python that the system has."""
     from captures.spark_session import spark_session
 
-    os.environ.setdefault("PYSPARK_PYTHON", "/usr/bin/python3.11")
-    return spark_session(master, name, settings(packed))
+    with tempfile.TemporaryDirectory(prefix="tutti-cluster-") as directory:
+        packed = archive(Path(directory) / "tutti.tar.gz")
+        os.environ.setdefault("PYSPARK_PYTHON", "/usr/bin/python3.11")
+        session = spark_session(master, name, settings(packed))
+        try:
+            yield session
+        finally:
+            session.stop()
 
 
-def run_on(session: Any, tasks: Iterable[Task], jobs: int, work: Work = fulfil) -> Iterator[tuple[Task, Record, bytes]]:
-    """Carry out all tasks, `jobs` at a time; results in the order in which they come."""
+def room(session: Any) -> int:
+    """How many tasks to have under way: more than there are cores, since executors come and go and none should wait."""
+    return 2 * int(session.sparkContext.defaultParallelism)
+
+
+def run_on(
+    session: Any, tasks: Iterable[T], jobs: int, work: Callable[[T], R], failed: Callable[[str], R]
+) -> Iterator[tuple[T, R]]:
+    """Carry out all tasks, `jobs` at a time; results in the order in which they come, and what `failed` makes of the
+    reason for those that Spark gave up."""
     context = session.sparkContext
     waiting = iter(tasks)
-    running: dict[Future[Outcome], Task] = {}
-    with ThreadPoolExecutor(jobs, thread_name_prefix="sweep") as threads:
+    running: dict[Future[R], T] = {}
+    with ThreadPoolExecutor(jobs, thread_name_prefix="task") as threads:
         try:
             while True:
                 while len(running) < jobs and (task := next(waiting, None)) is not None:
-                    running[threads.submit(_job, context, task, work)] = task
+                    running[threads.submit(_job, context, task, work, failed)] = task
                 if not running:
                     return
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    task = running.pop(future)
-                    yield task, *future.result()
+                    yield running.pop(future), future.result()
         finally:
             if running:
                 context.cancelAllJobs()
 
 
-def _job(context: Any, task: Task, work: Work) -> Outcome:
-    context.setJobDescription(f"run {task.key}")
+def _job(context: Any, task: T, work: Callable[[T], R], failed: Callable[[str], R]) -> R:
+    context.setJobDescription(str(task))
     try:
-        found: list[Outcome] = context.parallelize([task], 1).map(_on_executor(work)).collect()
+        found: list[R] = context.parallelize([task], 1).map(_on_executor(work)).collect()
     except Exception as error:  # Spark gave up on this one
-        return failed(f"Spark: {_cause(error)}"), b""
+        return failed(f"Spark: {_cause(error)}")
     return found[0]
 
 
-def _on_executor(work: Work) -> Work:
-    def there(task: Task) -> Outcome:
+def _on_executor(work: Callable[[T], R]) -> Callable[[T], R]:
+    def there(task: T) -> R:
         # Both were given relative to the executor's directory, which goes when the executor goes.
         os.environ["TUTTI_KERNEL"] = str(Path(os.environ["TUTTI_KERNEL"]).resolve())
         tempfile.tempdir = str(Path.cwd())

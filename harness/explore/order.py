@@ -1,0 +1,84 @@
+"""What one process is asked to do in a search, and what it tells afterwards. Both can be pickled."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+
+from harness.explore.hunt import PARENTS, Failure, Hunt
+from harness.explore.mutate import Parent
+from harness.explore.novelty import Word
+from harness.scenario.model import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Some batches, with what all processes together have seen before."""
+
+    base: Scenario
+    seed: int
+    batch: int  # the first of them, counted from 0 over the whole search
+    batches: int
+    words: frozenset[Word]
+    parents: tuple[Parent, ...]
+    milestones: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.base.name}: {self.batches} batches from {self.batch}"
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What came of an order."""
+
+    batches: int
+    runs: int
+    busy_s: float  # in runs and judges, of processor time
+    judging_s: float
+    newest: int  # the run, of these, in which something was new the last time; 0: in none
+    found: tuple[tuple[Parent, frozenset[Word]], ...]  # cases that showed something new, and what
+    milestones: tuple[tuple[str, int], ...]  # come to for the first time, and in which of these runs
+    failures: tuple[Failure, ...]
+
+
+def obey(order: Order) -> News | str:
+    """Do it; the reason, if that cannot be done. It ends early with a batch in which something fails."""
+    try:
+        return _obeyed(order)
+    except Exception:  # a mistake of ours, which whoever asked must tell
+        return traceback.format_exc()
+
+
+def _obeyed(order: Order) -> News:
+    known = dict.fromkeys(order.milestones, 0)
+    hunt = Hunt(
+        order.base,
+        order.seed,
+        batches=order.batch,
+        words=dict.fromkeys(order.words, 0),
+        parents=list(order.parents),
+        milestones=known.copy(),
+    )
+    failures: list[Failure] = []
+    while not failures and hunt.batches < order.batch + order.batches:
+        failures += hunt.batch()
+    words: dict[int, set[Word]] = {}
+    for word, run in hunt.words.items():
+        if run:
+            words.setdefault(run, set()).add(word)
+    fresh = hunt.parents[len(order.parents) :]  # one for each run with new words, in the order of the runs
+    return News(
+        hunt.batches - order.batch,
+        hunt.runs,
+        hunt.seconds,
+        hunt.judging_s,
+        max(words, default=0),
+        tuple((parent, frozenset(words[run])) for parent, run in zip(fresh, sorted(words), strict=True)),
+        tuple((name, run) for name, run in hunt.milestones.items() if name not in known),
+        tuple(failures),
+    )
+
+
+def remembered(parents: list[Parent]) -> tuple[Parent, ...]:
+    """Those of which an order knows."""
+    return tuple(parents[-PARENTS:])
