@@ -19,6 +19,10 @@ from typing import Annotated, Any, get_args, get_type_hints
 Violated = Annotated[tuple[str, ...], "VIOLATED {}"]  # the properties that do not hold
 
 
+class Refused(ValueError):
+    """A benchmark cannot do what it is asked for."""
+
+
 class Row:
     """What prints itself."""
 

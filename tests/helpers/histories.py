@@ -1,0 +1,119 @@
+"""Golden histories: what the nodes send and note, PDU for PDU, in drawn scenarios of every rule set of each protocol.
+
+A scenario (tests/helpers/drawn.py) is carried out in memory. tests/histories/PROTOCOL.txt keeps of each history how
+many steps it has, a digest of all, and a character for each of the first: enough to tell the first step that differs.
+
+    ./tutti python -m tests.helpers.histories st repaired 3     print one, to compare it with that of another version
+    ./tutti python -m tests.helpers.histories --renew           keep all as they are now
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+
+from harness.explore.judging import ENDLESS
+from harness.explore.memory import Endless, Run
+from harness.scenario import loads
+from nodes.machine import Send
+from tests import ROOT
+from tests.helpers.drawn import SPACES, drawn, numbers
+
+KEPT = ROOT / "tests" / "histories"
+MARKS = 250  # so many steps of a history have a character
+HISTORIES = {
+    protocol: [(rules, number) for rules in space.rules for number in numbers(rules)]
+    for protocol, space in SPACES.items()
+}
+
+
+def history(protocol: str, rules: str, number: int) -> list[str]:
+    """What happens in it, a line for each step; at the end, in what state everybody is."""
+    run = Run(loads(drawn(protocol, rules, number)))
+    world, network = run.world, run.world._network
+    sent: list[tuple[int, str]] = []  # how many NOTEs there were before
+
+    def put(src: int, send: Send) -> None:
+        to = "all" if send.to is None else ", ".join(f"n{node}" for node in send.to)
+        sent.append((len(world.events), f"{world.now} n{src} sends {send.pdu} to {to}"))
+        network(src, send)
+
+    world.connect(put)
+    try:
+        end: str = run.all().end
+    except Endless:
+        end = ENDLESS
+    return [*_merged(run, sent), f"{world.now} {end}", *_states(run)]
+
+
+def _merged(run: Run, sent: Sequence[tuple[int, str]]) -> Iterator[str]:
+    at = 0
+    for number, event in enumerate(run.world.events):
+        while at < len(sent) and sent[at][0] <= number:
+            yield sent[at][1]
+            at += 1
+        told = f"{event.about}:{event.seq} {event.peers} {event.values} {event.text}"
+        yield f"{event.time_ns} n{event.node} notes {event.kind.name} {told} by its clock {event.local_ns}"
+    yield from (text for _, text in sent[at:])
+
+
+def _states(run: Run) -> Iterator[str]:
+    for node in run.scenario.nodes:
+        number = int(node[1:])
+        if run.world.runs(number):
+            machine = run.world.machine(number)
+            state = f"{run.spec.phase(machine)}, {'settled' if machine.settled() else 'not settled'}"
+            yield f"{node} is {state}, counts {dict(sorted(machine.counters().items()))}"
+
+
+def kept_as(lines: Sequence[str]) -> str:
+    """A history as it is kept."""
+    marks = "".join(chr(33 + zlib.crc32(line.encode()) % 94) for line in lines[:MARKS])
+    return f"{len(lines)} {sha256(chr(10).join(lines).encode()).hexdigest()[:12]} {marks}"
+
+
+def kept(protocol: str) -> dict[tuple[str, int], str]:
+    """What is kept of a protocol."""
+    found = {}
+    for line in (KEPT / f"{protocol}.txt").read_text().splitlines():
+        name, _, rest = line.partition(" ")
+        rules, _, number = name.partition("/")
+        found[rules, int(number)] = rest
+    return found
+
+
+def difference(protocol: str, rules: str, number: int, before: str) -> str:
+    """What is other than it was; empty if nothing is."""
+    lines = history(protocol, rules, number)
+    if kept_as(lines) == before:
+        return ""
+    count, _, old = before.split(" ")
+    new = kept_as(lines).split(" ")[2]
+    same = min(len(old), len(new))
+    first = next((at for at in range(same) if old[at] != new[at]), same)
+    shown = [f"{'>' if at == first else ' '} {at} {lines[at]}" for at in range(max(0, first - 3), len(lines))][:4]
+    again = f"./tutti python -m tests.helpers.histories {protocol} {rules} {number}"
+    return "\n".join(
+        [
+            f"{protocol} {rules} {number}: step {first} is another one ({len(lines)} steps, {count} before)",
+            *shown,
+            f"all of it: {again}",
+            "if it is meant: ./tutti python -m tests.helpers.histories --renew",
+        ]
+    )
+
+
+def renew() -> None:
+    """Keep all as they are now."""
+    for protocol, those in HISTORIES.items():
+        lines = [f"{rules}/{number} {kept_as(history(protocol, rules, number))}\n" for rules, number in those]
+        (KEPT / f"{protocol}.txt").write_text("".join(lines))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--renew"]:
+        renew()
+    else:
+        print("\n".join(history(sys.argv[1], sys.argv[2], int(sys.argv[3]))))
