@@ -19,7 +19,7 @@ from harness.scenario.overrides import override
 from harness.scenario.problems import Problem, did_you_mean
 from harness.scenario.schema import read_table
 from harness.scenario.units import UNITS
-from harness.sweep.model import Setting, Sweep
+from harness.sweep.model import SCENARIO, Setting, Sweep
 
 SHIPPED = Path(__file__).resolve().parents[1] / "sweeps"
 
@@ -100,23 +100,26 @@ def quickened(sweep: Sweep) -> Sweep:
 def span(sweep: Sweep, document: Document, path: Path) -> Spanned:
     """All points, in the order of the file: the last axis changes first."""
     points, scenarios = [], []
-    axes = [[(key, value) for value in values] for key, values in sweep.grid]
+    axes = [[(key, value) for value in values] for key, values in (*sweep.names.items(), *sweep.grid)]
     for number, (chosen, listed) in enumerate(itertools.product(itertools.product(*axes), sweep.point)):
         point = Point(number, (*chosen, *listed))
-        words = [f"{key}={text_of(value)}" for key, value in (*sweep.set_, *point.values)]
+        settings = (*sweep.set_, *point.values)
+        words = [f"{key}={text_of(value)}" for key, value in settings if key not in sweep.names]
         points.append(point)
-        first = _scenario(sweep, document, path, words, sweep.seeds[0])
+        named = point.value(SCENARIO) if sweep.names else sweep.scenario
+        assert not isinstance(named, tuple)
+        first = _scenario(named, document, path, words, sweep.seeds[0])
         scenarios.append(tuple(replace(first, seed=seed) for seed in sweep.seeds))
     return Spanned(sweep, tuple(points), tuple(scenarios))
 
 
-def _scenario(sweep: Sweep, document: Document, path: Path, words: list[str], seed: int) -> Scenario:
-    if isinstance(sweep.scenario, str):
-        beside = path.parent / sweep.scenario
-        file = beside if beside.suffix == ".toml" and beside.exists() else find(sweep.scenario)
+def _scenario(named: str | dict[str, Any], document: Document, path: Path, words: list[str], seed: int) -> Scenario:
+    if isinstance(named, str):
+        beside = path.parent / named
+        file = beside if beside.suffix == ".toml" and beside.exists() else find(named)
         return load(file, settings=words, seed=seed)
     lines = {where[1:]: line for where, line in document.lines.items() if where[:1] == ("scenario",)}
-    inner = Document(document.name, copy.deepcopy(sweep.scenario), lines)
+    inner = Document(document.name, copy.deepcopy(named), lines)
     return resolve(inner, settings=words, seed=seed)
 
 

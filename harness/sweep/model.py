@@ -14,6 +14,7 @@ from harness.scenario.schema import Problems, read_table, write_table
 from harness.sweep.formulas import FORMULAS
 
 Setting = tuple[str, Any]  # ("topology.nodes", 10), as in --set topology.nodes=10
+SCENARIO = "scenario"  # the axis of several scenarios
 PDUS = ("capture", "type", "direction", "error", "frames", "bytes")  # columns of the table that SQL may be over
 
 
@@ -76,15 +77,17 @@ class Seeds:
 
 
 class ScenarioRef:
-    """The name of a scenario, or the scenario itself as a table."""
+    """The name of a scenario, or the scenario itself as a table; or names, over which the sweep runs."""
 
-    def read(self, value: Any, path: Path, problems: Problems) -> str | dict[str, Any]:
+    def read(self, value: Any, path: Path, problems: Problems) -> str | tuple[str, ...] | dict[str, Any]:
         if isinstance(value, str | dict):
             return value
-        raise ValueError("scenario is a name, a file, or a table with all that a scenario has")
+        if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+            return tuple(value)
+        raise ValueError("scenario is a name, a file, a list of these, or a table with all that a scenario has")
 
     def write(self, value: Any) -> Any:
-        return value
+        return list(value) if isinstance(value, tuple) else value
 
 
 class OneOrMoreNames:
@@ -189,7 +192,7 @@ class Sweep:
 
     name: str
     description: str = ""
-    scenario: Annotated[str | dict[str, Any], ScenarioRef()]
+    scenario: Annotated[str | tuple[str, ...] | dict[str, Any], ScenarioRef()]
     seeds: SeedList = (1,)
     keep: bool = False  # the run directories with their captures
     tolerate: Annotated[tuple[str, ...], OneOrMoreNames()] = ()  # properties whose violation is a finding, no failure
@@ -218,7 +221,12 @@ class Sweep:
     @property
     def axes(self) -> tuple[str, ...]:
         """The keys that differ between points."""
-        return (*(key for key, _ in self.grid), *(key for key, _ in self.point[0]))
+        return (*self.names, *(key for key, _ in self.grid), *(key for key, _ in self.point[0]))
+
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """The axis of several scenarios, if there are several."""
+        return {SCENARIO: self.scenario} if isinstance(self.scenario, tuple) else {}
 
 
 def over_pdus(expression: str, rows: list[tuple[Any, ...]]) -> float | None:

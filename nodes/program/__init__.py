@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from nodes.facet import ProtocolSpec
-from nodes.machine import Machine, Setting
-from nodes.program.options import ProgramOptions, deaf, misfit
-
-
-def _make(setting: Setting, options: ProgramOptions) -> Machine:
-    raise ValueError("programs run in a private kernel only: there is no machine to step")
+from nodes.program.options import ProgramOptions, deaf, misfit, no_machine
 
 
 def _run(config: Any, control: Any) -> NoReturn:
@@ -23,7 +18,7 @@ PROTOCOL = ProtocolSpec(
     name="program",
     transport="any",
     options=ProgramOptions,
-    make=_make,
+    make=no_machine,
     run=_run,
     misfit=misfit,
     deaf=deaf,

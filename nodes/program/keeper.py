@@ -1,7 +1,8 @@
 """A node that is programs: process 1 of its machine starts them, listens to them, hands over the workload, ends them.
 
-What happens it notes from what they write: lines in which an expression of the scenario is found, and the lines of the
-adapter (docs/programs.md). Of the programs it takes precedence, so that virtual time decides what it does when.
+What happens it notes from what they write: lines in which an expression of the scenario is found, and what the one
+says that is told what to submit (talk.py). Of the programs it takes precedence, so that virtual time decides what it
+does when.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from nodes.links import Loopback
 from nodes.machine import Log
 from nodes.program.machine import HOME, become_program, leave_machine, set_wall_clock
 from nodes.program.options import Daemon, ProgramOptions
+from nodes.program.talk import Talk
 from nodes.shell import NodeConfig
 from nodes.waiting import readable
 from nodes.wire import encode
@@ -45,13 +47,13 @@ class ProgramError(RuntimeError):
     """A program that ended, is not there, was not ready in time, or said something that nobody understands."""
 
 
-def run_keeper(config: NodeConfig, control: socket.socket) -> NoReturn:
+def run_keeper(config: NodeConfig, control: socket.socket, talk: type[Talk] = Talk) -> NoReturn:
     """A node process from here to its end. `control` brings JSON commands and takes word of what happened."""
     prctl = ctypes.CDLL(None).prctl
     prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
     prctl(_PR_SET_NAME, f"n{config.setting.me}".encode(), 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Keeper(config, control).run()
+    Keeper(config, control, talk).run()
     sys.stderr.flush()
     os._exit(0)
 
@@ -77,14 +79,13 @@ class _Program:
 class Keeper:
     """One node."""
 
-    def __init__(self, config: NodeConfig, control: socket.socket) -> None:
+    def __init__(self, config: NodeConfig, control: socket.socket, talk: type[Talk]) -> None:
         self._config, self._control = config, control
         self._options: ProgramOptions = config.options
         self._me, self._clock = config.setting.me, config.clock
         self._loopback = Loopback()
         self._words = _words(config)
         self._noted = 0
-        self._idle = True
         self._stopped = self._leaving = False
         self._logs = os.open(config.run_dir / "logs", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._ended, ended = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -105,7 +106,8 @@ class Keeper:
         set_wall_clock(self._clock.local(now) - now, self._clock.drift_ppb)
         self._to_start = deque(self._daemons())
         self._programs: dict[str, _Program] = {}
-        self._unsent = b""  # of the adapter's lines
+        self._talk = talk(config, self._note, self._say)
+        self._unsent = b""  # of what is said there
         self._ready_by = now + self._options.ready_within_ns
         self._schedule = deque(one for one in config.schedule if one.at_ns >= now)
         self._begun_ns = now
@@ -116,11 +118,14 @@ class Keeper:
         self._send("ready", os.getpid())
         while not self._stopped:
             wait_ns = self._due(time.time_ns())
-            listen = [self._control.fileno(), self._ended, *(one.output for one in self._programs.values())]
+            outputs = (one.output for one in self._programs.values())
+            listen = [self._control.fileno(), self._ended, *outputs, *self._talk.listens]
             found = readable(listen, wait_ns)
             for program in list(self._programs.values()):
                 if program.output in found:
                     self._hear(program)
+            if any(one in found for one in self._talk.listens):
+                self._talk.receive()
             if self._ended in found:
                 os.read(self._ended, 512)
                 self._bury()
@@ -150,14 +155,14 @@ class Keeper:
             0o644,
             dir_fd=self._logs,
         )
-        adapter = self._is_adapter(daemon)
+        talks = daemon.called == self._options.talks
         command = [self._filled_in(word) for word in daemon.command]
         try:
             process = subprocess.Popen(
                 command,
-                stdin=subprocess.PIPE if adapter else subprocess.DEVNULL,
+                stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=output if adapter else subprocess.STDOUT,
+                stderr=output if talks else subprocess.STDOUT,
                 bufsize=0,
                 cwd=HOME,
                 env={**self._environment(), **{key: self._filled_in(value) for key, value in daemon.environment}},
@@ -166,15 +171,13 @@ class Keeper:
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise ProgramError(f"{command[0]} cannot be started: {error}") from None
-        if adapter:
-            assert process.stdin is not None
-            os.set_blocking(process.stdin.fileno(), False)
-        ready = not (daemon.ready or daemon.ready_port or daemon.ready_file)
+        ready = not (daemon.ready or daemon.ready_port or daemon.ready_file or talks)
         rules = [(re.compile(expression), note) for expression, note in daemon.notes]
         self._programs[daemon.called] = _Program(daemon, process, output, ready, rules)
-
-    def _is_adapter(self, daemon: Daemon) -> bool:
-        return self._options.adapter is not None and daemon == self._options.adapter.daemon()
+        if talks:
+            assert process.stdin is not None
+            os.set_blocking(process.stdin.fileno(), False)
+            self._talk.begin()
 
     def _environment(self) -> Mapping[str, str]:
         setting = self._config.setting
@@ -198,38 +201,29 @@ class Keeper:
 
     def _hear(self, program: _Program) -> None:
         data = os.read(program.output, 65_536)
-        adapter = self._is_adapter(program.daemon)
+        talks = program.daemon.called == self._options.talks
         if not data:
             self._listen_no_more(program)
             return
-        if not adapter:
+        if not talks:
             os.write(program.log, data)
         *lines, program.rest = (program.rest + data).split(b"\n")
         if len(program.rest) > _LINE_MAX:
             program.rest = b""
         for line in lines:
             text = line.decode(errors="replace").rstrip("\r")
-            if adapter:
-                self._told(text)
             program.tail.append(text)
+            if talks:
+                try:
+                    self._talk.hear(text)
+                except ValueError as error:
+                    raise ProgramError(f"{program.daemon.called} said {text!r}: {error}") from None
+                program.ready = self._talk.ready
             for expression, note in program.rules:
                 if found := expression.search(text):
                     self._note(log(found.expand(note)))
             if program.daemon.ready and not program.ready:
                 program.ready = re.search(program.daemon.ready, text) is not None
-
-    def _told(self, line: str) -> None:
-        """By the adapter."""
-        word, _, rest = line.partition(" ")
-        try:
-            if word == "note":
-                self._note(log(rest))
-            elif line in ("busy", "idle"):
-                self._idle = line == "idle"
-            elif line != "ready":
-                raise ValueError("an adapter says note, ready, busy or idle")
-        except ValueError as error:
-            raise ProgramError(f"the adapter said {line!r}: {error}") from None
 
     def _listen_no_more(self, program: _Program) -> None:
         """Nobody holds the other end of its output."""
@@ -286,17 +280,23 @@ class Keeper:
             one = self._schedule.popleft()
             said = Submitted(digest_of(one.data))
             self._note(Log(NoteKind.SUBMITTED, self._me, one.number, peers=one.to, values=said))
-            self._submit(f"submit {one.number} {listed(one.to)} {one.data.hex() or '-'}\n".encode())
+            self._talk.submit(one)
         if self._schedule:
             waits.append(self._schedule[0].at_ns - now)
-        if self._submit(b""):
+        if (again_ns := self._talk.due(now)) is not None:
+            waits.append(again_ns - now)
+        if self._hand_over():
             waits.append(_LOOK_NS)
         return min(waits) if waits else None
 
-    def _submit(self, line: bytes) -> bool:
-        """Hand a line to the adapter, or as much as there is room for; is anything left to try again?"""
-        self._unsent += line
-        program = self._programs.get("adapter")
+    def _say(self, line: str) -> None:
+        """To the program that is told what to submit."""
+        self._unsent += f"{line}\n".encode()
+        self._hand_over()
+
+    def _hand_over(self) -> bool:
+        """As much of what was said as there is room for; is anything left to try again?"""
+        program = self._programs.get(self._options.talks)
         if program is None:
             return False  # after a restart it is not there yet; when it is started, this is asked again
         assert program.process.stdin is not None
@@ -341,7 +341,8 @@ class Keeper:
         self._loopback.send([encode(note)])
 
     def _end(self) -> None:
-        self._note(Log(NoteKind.END, values=End(self._noted + 1, 0, 0, int(self._idle))))
+        end = End(self._noted + 1, self._talk.sent, self._talk.received, int(self._talk.idle))
+        self._note(Log(NoteKind.END, values=end))
         _signal_all(signal.SIGKILL)
         self._send("ended", {})
 
@@ -357,6 +358,7 @@ def _words(config: NodeConfig) -> dict[str, str]:
         "address": addresses[node],
         "members": ",".join(members),
         "addresses": ",".join(addresses[one] for one in members),
+        **dict(config.options.words),
     }
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from nodes.lines import log
+from nodes.machine import Machine, Setting
 
 Texts = Annotated[tuple[tuple[str, str], ...], "texts"]  # a table of texts, by their keys
 
+_ADAPTER = "adapter"
 _NAME = re.compile(r"[A-Za-z0-9._+-]+")
 
 
@@ -72,8 +74,8 @@ class Adapter:
     environment: Texts = ()
 
     def daemon(self) -> Daemon:
-        """As a program like the others; it says itself that it is ready."""
-        return Daemon(command=self.command, name="adapter", environment=self.environment, ready="^ready$")
+        """As a program like the others."""
+        return Daemon(command=self.command, name=_ADAPTER, environment=self.environment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +99,7 @@ class ProgramOptions:
 
     main: Annotated[Daemon, "flatten"]
     files: Texts = ()  # where it is at the node: where it lies, seen from the scenario
+    words: Texts = ()  # what further words in braces stand for
     directories: tuple[str, ...] = ()  # that there must be
     needs: tuple[str, ...] = ()  # files of this machine that the programs are nothing without
     packages: tuple[str, ...] = ()  # of Debian, without which these and the programs are not there
@@ -119,6 +122,11 @@ class ProgramOptions:
         if self.ready_within_ns < 1:
             raise ValueError("ready_within is more than nothing")
         _check_files(self.files)
+
+    @property
+    def talks(self) -> str:
+        """The name of the program that is told what to submit; empty if there is none."""
+        return _ADAPTER if self.adapter else ""
 
     def daemons(self) -> tuple[Daemon, ...]:
         """In the order in which they are started, each when the one before it is ready."""
@@ -143,3 +151,8 @@ def misfit(options: ProgramOptions, nodes: int) -> str:
 def deaf(options: ProgramOptions) -> str:
     """Why nothing can be submitted."""
     return "" if options.adapter else "messages need a [program.adapter], which hands them to the program"
+
+
+def no_machine(setting: Setting, options: ProgramOptions) -> Machine:
+    """What programs have in place of one."""
+    raise ValueError("programs run in a private kernel only: there is no machine to step")

@@ -151,10 +151,22 @@ def test_what_is_wrong_with_a_sweep_is_told(tmp_path: Path, old: str, new: str, 
 def test_shipped_sweeps_are_right_and_every_formula_says_something(name: str, quick: bool) -> None:
     spanned = load_sweep(shipped()[name], quick=quick)
     drawn = {formula for figure in spanned.sweep.figure for formula in figure.formulas}
-    assert drawn or not spanned.sweep.figure  # a soak draws nothing
+    assert (
+        drawn or not spanned.sweep.figure or spanned.sweep.names
+    )  # a soak draws nothing; scenarios stand beside each other
     for formula in drawn:
         values = [FORMULAS[formula].of(one[0]) for one in spanned.scenarios]
         assert any(value is not None for value in values), formula
+
+
+def test_several_scenarios_are_an_axis() -> None:
+    spanned = load_sweep(shipped()["peers"], quick=True)
+    assert spanned.sweep.axes == ("scenario", "impair.0.loss")
+    protocols = {
+        point.value("scenario"): of_seed[0].protocol
+        for point, of_seed in zip(spanned.points, spanned.scenarios, strict=True)
+    }
+    assert (protocols["peers/st.toml"], protocols["peers/etcd.toml"]) == ("st", "program")
 
 
 def test_quantities_become_numbers() -> None:

@@ -14,7 +14,7 @@ from tests import ROOT
 PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")] + sorted(
     (ROOT / "docs").glob("*.md")
 )
-SCENARIO = re.compile(r"(?<![\w/])((?:raw|st|to|delta|cmd|him|peers)/[a-z0-9-]+)\b")
+SCENARIO = re.compile(r"(?<![\w/])((?:raw|st|to|delta|cmd|him|peers|maelstrom)/[a-z0-9-]+)\b")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

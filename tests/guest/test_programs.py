@@ -146,7 +146,7 @@ SPEAKS = "import time\nprint('soon', flush=True)\ntime.sleep(9)"
         ("import os\nos.kill(os.getpid(), 11)", "", "python3 ended by SIGSEGV, without a word"),
         (SPEAKS, 'ready = "never"', "python3 was not ready within 0.5 s; its last words:\n    soon"),
         (SLEEPS, "ready_port = 80", "python3 was not ready within 0.5 s, without a word"),
-        (SLEEPS, '[program.adapter]\ncommand = ["echo", "nonsense"]', "the adapter said 'nonsense': an adapter"),
+        (SLEEPS, '[program.adapter]\ncommand = ["echo", "nonsense"]', "adapter said 'nonsense': an adapter"),
         (SLEEPS, 'build = [["sh", "-c", "echo no such thing; exit 1"]]', "no such thing"),
         ("", 'ready_file = "/no"\n[[program.also]]\ncommand = ["./nothing"]', "there is no executable ./nothing"),
     ],
@@ -251,8 +251,9 @@ time.sleep(99)
 
 def test_nodes_differ_and_one_that_is_asked_to_leave_has_a_word(tmp_path: Path) -> None:
     for name in ("all", "second"):
-        (tmp_path / f"{name}.txt.in").write_text(f"{name} {{node}} of {{members}} at {{addresses}}")
+        (tmp_path / f"{name}.txt.in").write_text(f"{name} {{node}} of {{members}} at {{addresses}}, {{place}}")
     more = f"""
+        words = {{ place = "home" }}
         notes = [['^farewell$', 'left text=it says so']]
         [[program.also]]
         command = ["echo", "in {{me}}"]
@@ -267,7 +268,7 @@ def test_nodes_differ_and_one_that_is_asked_to_leave_has_a_word(tmp_path: Path) 
     fault = '[[fault]]\nat = "100ms"\nkind = "leave"\nnode = "n2"\n'
     where, result = run(program.format(directory=tmp_path, more=more) + fault, tmp_path / "run")
     said = {node: (where.logs / f"n{node}-python3.txt").read_text() for node in (1, 2)}
-    assert said[1] == "as all n1 of n1,n2 at 10.0.0.1,10.0.0.2\n"
-    assert said[2] == "as another second n2 of n1,n2 at 10.0.0.1,10.0.0.2\nfarewell\n"
+    assert said[1] == "as all n1 of n1,n2 at 10.0.0.1,10.0.0.2, home\n"
+    assert said[2] == "as another second n2 of n1,n2 at 10.0.0.1,10.0.0.2, home\nfarewell\n"
     assert [(where.logs / f"n{node}-echo.txt").read_text() for node in (1, 2)] == ["in 1\n", "in 2\n"]
     assert [(one.node, one.text) for one in result.evidence.notes if one.kind is NoteKind.LEFT] == [(2, "it says so")]

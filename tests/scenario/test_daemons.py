@@ -17,6 +17,7 @@ protocol = "program"
 command = ["sh", "-c", "read x", "{me}"]
 name = "shell"
 files = { "/etc/it.conf" = "it.conf.in", "tool" = "tool" }
+words = { what = "it" }
 directories = ["/var/lib/it"]
 needs = ["/usr/bin/env"]
 packages = ["dash"]

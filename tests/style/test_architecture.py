@@ -33,9 +33,12 @@ COMPUTING = {
     *("itertools", "math", "random", "re", "struct", "types", "typing", "zlib"),
 }
 OF_ALL_MACHINES = {"facet", "forward", "lines", "lives", "machine", "wire"}  # of nodes/
-BUILT_ON = {"to": {"st"}, "tcp": {"him"}}  # a protocol whose parts another one uses
+BUILT_ON = {"to": {"st"}, "tcp": {"him"}, "maelstrom": {"program"}}  # a protocol whose parts another one uses
 # These are processes, and programs are asked, or run, in their place.
-NO_MACHINE = {"nodes/own/program.py", "nodes/program/keeper.py", "nodes/program/machine.py"}
+NO_MACHINE = {
+    *("nodes/own/program.py", "nodes/program/keeper.py", "nodes/program/machine.py", "nodes/program/talk.py"),
+    "nodes/maelstrom/talk.py",
+}
 PROTOCOLS = tuple(f"nodes.{name}." for name in NAMES)
 NOT_CALLED = {"breakpoint", "compile", "eval", "exec", "input", "open", "print", "__import__"}
 
