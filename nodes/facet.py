@@ -6,7 +6,7 @@ judged of a protocol stands with the judges, and its wire in the wire table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 
@@ -111,6 +111,8 @@ class ProtocolSpec:
     silence_ns: Callable[[Any], int] = lambda options: 0
     # What a machine is doing, in a word or a few: for a search, which looks for what it has not seen yet.
     phase: Callable[[Any], str] = lambda machine: ""
+    # The states that docs/states.md draws, of one machine: each by a key of what is in it. None: nothing is drawn.
+    states: Callable[[Any], Mapping[Any, str]] | None = None
     # What a search should come to, where the danger lies.
     milestones: tuple[Milestone, ...] = ()
     # The longest time-out, with these options, so many nodes and so long a channel time: a run in which nothing is

@@ -36,12 +36,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="where scenarios and runs go (default: build/explore/NAME); if given, the search is kept there as well, "
         "and the same command goes on with it",
     )
+    parser.add_argument("--coverage", metavar="FILE", help="a page of what was reached (with --out: DIR/coverage.html)")
     json_option(parser)
 
 
 def call(arguments: argparse.Namespace) -> int:
     """The status says whether something was found."""
+    from pathlib import Path
+
     from harness.explore.base import base_of
+    from harness.explore.coverage import write_coverage
     from harness.explore.job import Afterwards, explore
     from harness.explore.search import Bounds, Where
     from harness.explore.told import document, summary
@@ -51,6 +55,9 @@ def call(arguments: argparse.Namespace) -> int:
     where = Where(arguments.jobs, arguments.master)
     afterwards = Afterwards(arguments.out, arguments.keep, not arguments.memory_only)
     tally, results = explore(base, arguments.seed, bounds, where, afterwards)
+    pages = [arguments.coverage] * bool(arguments.coverage) + [f"{arguments.out}/coverage.html"] * bool(arguments.out)
+    for page in pages:
+        write_coverage(Path(page), base, tally)
     if arguments.json:
         print(json.dumps(document(base, tally, results), indent=1, sort_keys=True, ensure_ascii=False))
     else:

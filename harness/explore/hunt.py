@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -14,7 +15,7 @@ from harness.explore.draw import cases
 from harness.explore.judging import Judged, judged
 from harness.explore.milestones import reached
 from harness.explore.mutate import Parent, mutated
-from harness.explore.novelty import Word
+from harness.explore.novelty import Change, Word
 from harness.explore.stage import START_NS
 from harness.scenario.model import Scenario
 from nodes.protocols import protocol
@@ -45,6 +46,7 @@ class Hunt:
     words: dict[Word, int] = field(default_factory=dict)  # what ever happened, and in which run first
     parents: list[Parent] = field(default_factory=list)
     milestones: dict[str, int] = field(default_factory=dict)  # which were come to, and in which run first
+    changes: Counter[Change] = field(default_factory=Counter)  # of drawn states, in all runs
 
     def batch(self) -> Iterator[Failure]:
         """Draw and carry out some cases; those that fail."""
@@ -95,4 +97,5 @@ class Hunt:
 
     def _look(self, result: Judged) -> None:
         wanted = [one for one in protocol(self.base.protocol).milestones if one.name not in self.milestones]
+        self.changes += result.run.novelty.changes
         self.milestones.update((one.name, self.runs) for one in reached(wanted, result.run.novelty.tracks))

@@ -102,6 +102,7 @@ def _plain(news: News) -> dict[str, Any]:
             for parent, words in news.found
         ],
         "milestones": news.milestones,
+        "changes": [(*change, count) for change, count in news.changes],
         "failures": [{"case": dump(one.case), "broken": sorted(one.broken), "runs": one.runs} for one in news.failures],
     }
 
@@ -112,8 +113,13 @@ def _news(plain: dict[str, Any]) -> News:
         for one in plain["found"]
     ]
     failures = [Failure(_case(one["case"]), frozenset(one["broken"]), one["runs"]) for one in plain["failures"]]
-    milestones = [(name, run) for name, run in plain["milestones"]]
-    return News(**plain | {"found": tuple(found), "failures": tuple(failures), "milestones": tuple(milestones)})
+    lists = {
+        "found": tuple(found),
+        "failures": tuple(failures),
+        "milestones": tuple((name, run) for name, run in plain["milestones"]),
+        "changes": tuple(((one, other, by), count) for one, other, by, count in plain["changes"]),
+    }
+    return News(**plain | lists)
 
 
 def _case(text: str) -> Scenario:

@@ -52,7 +52,7 @@ class Run:
             raise NotInMemory("forged PDUs come from a host of the network: run the scenario there")
         self.scenario, self.plan = scenario, _plan(scenario.topology)
         self.spec = protocol(scenario.protocol)
-        self.novelty = Novelty(self.spec.phase)
+        self.novelty = Novelty(self.spec)
         self.world = World()
         self.world.witness = self.novelty
         self.end: End = "limit"

@@ -7,28 +7,34 @@ kinds of NOTEs that a node made one after the other. Phases are what the protoco
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from harness.explore.milestones import step_of, step_of_fault
+from nodes.facet import ProtocolSpec
 from nodes.machine import Input, Machine, Received
 from nodes.wire import Pdu
 from nodes.wire.fault import FaultNote
 from nodes.wire.note import NoteKind
 
 Word = tuple[str, ...]
+Change = tuple[str, str, str]  # of a state that docs/states.md draws: from, to, by what
+BEGIN = "[*]"
+_NOTHING: tuple[None, dict[Any, str]] = (None, {})
 
 
 class Novelty:
     """Watches one world."""
 
-    def __init__(self, phase: Callable[[Any], str]) -> None:
-        self._phase = phase
+    def __init__(self, spec: ProtocolSpec) -> None:
+        self._phase, self._states_of = spec.phase, spec.states
+        self._states: dict[int, tuple[Machine, Mapping[Any, str]]] = {}
         self._phases: dict[int, str] = {}
         self._noted: dict[int, str] = {}
         self._struck = ""
         self.words: dict[Word, int] = {}  # with the true time of the first
+        self.changes: Counter[Change] = Counter()
         self.tracks: dict[int, list[str]] = defaultdict(list)  # of each node, for milestones (milestones.py)
 
     def stepped(self, number: int, event: Input, machine: Machine, now_ns: int) -> None:
@@ -37,6 +43,18 @@ class Novelty:
         before, after = self._phases.get(number, ""), self._phase(machine)
         self._phases[number] = after
         self.words.setdefault((before, title, after, self._struck), now_ns)
+        if self._states_of is not None:
+            self._compare(number, machine, self._states_of(machine), title)
+
+    def _compare(self, number: int, machine: Machine, states: Mapping[Any, str], title: str) -> None:
+        of, before = self._states.get(number, _NOTHING)
+        if of is not machine:
+            before = {}
+        if states != before:
+            self._states[number] = machine, states
+            for key, state in states.items():
+                if state != (was := before.get(key, BEGIN)):
+                    self.changes[was, state, title] += 1
 
     def noted(self, number: int, kind: NoteKind, text: str, now_ns: int) -> None:
         """A node noted something."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.explore.hunt import PARENTS, Failure, Hunt
 from harness.explore.mutate import Parent
-from harness.explore.novelty import Word
+from harness.explore.novelty import Change, Word
 from harness.scenario.model import Scenario
 
 
@@ -38,6 +38,7 @@ class News:
     newest: int  # the run, of these, in which something was new the last time; 0: in none
     found: tuple[tuple[Parent, frozenset[Word]], ...]  # cases that showed something new, and what
     milestones: tuple[tuple[str, int], ...]  # come to for the first time, and in which of these runs
+    changes: tuple[tuple[Change, int], ...]  # of drawn states, and how often
     failures: tuple[Failure, ...]
 
 
@@ -75,6 +76,7 @@ def _obeyed(order: Order) -> News:
         max(words, default=0),
         tuple((parent, frozenset(words[run])) for parent, run in zip(fresh, sorted(words), strict=True)),
         tuple((name, run) for name, run in hunt.milestones.items() if name not in known),
+        tuple(sorted(hunt.changes.items())),
         tuple(failures),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from harness.explore.hunt import BATCH, Failure
 from harness.explore.journal import Journal
 from harness.explore.mutate import Parent
-from harness.explore.novelty import Word
+from harness.explore.novelty import Change, Word
 from harness.explore.order import News, Order, obey, remembered
 from harness.parallel.pool import run_local
 from harness.scenario.model import Scenario
@@ -56,6 +57,7 @@ class Tally:
     newest: int = 0  # the run in which something was new the last time
     parents: list[Parent] = field(default_factory=list)
     milestones: dict[str, int] = field(default_factory=dict)  # with the run
+    changes: Counter[Change] = field(default_factory=Counter)  # of drawn states
     failures: list[tuple[Failure, int, float]] = field(default_factory=list)  # with runs and seconds until then
     ended: str = ""  # why
 
@@ -86,6 +88,7 @@ class Tally:
                 self.words |= words
                 self.parents.append(parent)
                 self.newest = before + news.newest
+        self.changes.update(dict(news.changes))
         for name, run in news.milestones:
             self.milestones.setdefault(name, before + run)
         for failure in news.failures:

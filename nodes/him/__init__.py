@@ -43,6 +43,7 @@ PROTOCOL = ProtocolSpec(
     max_payload=MAX_PAYLOAD,
     silence_ns=silence_ns,
     phase=Him.phase,
+    states=Him.states,
     milestones=(
         Milestone("an originator died before its decision", ("SENT", "crash"), ("RESULT",)),
         Milestone("a tester died between its question and its report", ("QUERY", "crash"), ("REPORT",)),

@@ -142,6 +142,10 @@ class Him:
         tests = "" if self._tester.settled() else "testing"
         return f"{self._sender.phase()} {tests} {len(self._core.members)}"
 
+    def states(self) -> Mapping[int, str]:
+        """Those of our own messages, by their numbers."""
+        return self._sender.states()
+
     def settled(self) -> bool:
         return self._membership.settled() and self._tester.settled() and self._sender.settled()
 

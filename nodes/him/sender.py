@@ -383,5 +383,9 @@ class Sender:
         """What our messages wait for, each once."""
         return " ".join(sorted({one.phase for one in self._open.values()}))
 
+    def states(self) -> dict[int, str]:
+        """Where each of our messages is, by its number."""
+        return {seq: one.phase for seq, one in self._open.items()}
+
     def settled(self) -> bool:
         return not any(self.busy(seq) for seq in self._open)

@@ -32,6 +32,7 @@ PROTOCOL = ProtocolSpec(
     longest_wait_ns=longest_wait_ns,
     max_payload=MAX_PAYLOAD,
     phase=lambda entity: str(entity.core.phase.mode.value),
+    states=lambda entity: {0: entity.core.phase.mode.value},
     milestones=(
         Milestone("a round followed at once on a round", ("STATE RECOV", "STATE DATA", "STATE PAKWAIT"), ("DATA",)),
         Milestone("a snapshot was said again", ("RST_PAK", "RST_PAK"), ("STATE ACKWAIT", "STATE DATA")),

@@ -35,6 +35,7 @@ PROTOCOL = ProtocolSpec(
     beats=lambda options: True,
     max_payload=MAX_PAYLOAD,
     phase=lambda entity: f"{entity.standing.vm.value} {entity.core.phase.mode.value}",
+    states=To.states,
     milestones=(
         Milestone("a joiner died between its two acknowledgements", ("RCV", "RCV_PACK", "crash"), ("RCV_ACK",)),
         Milestone("a member died while it took part in a stop round", ("STATE stopping", "crash"), ("STATE normal",)),

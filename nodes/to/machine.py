@@ -92,6 +92,10 @@ class To:
         self._back_at: int | None = None  # when I come back after leaving
         self._due: int | None = 0
 
+    def states(self) -> Mapping[int, str]:
+        """Where it stands in the view control, once it has heard anything."""
+        return {0: self.standing.vm.value} if self._started else {}
+
     @property
     def deadline(self) -> int | None:
         """The earliest timer; before the start, at once."""

@@ -8,21 +8,21 @@ so they are the same for everybody until a rule changes.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from harness.explore.diagrams import PAGE, Seen
+from harness.explore.novelty import BEGIN
 from nodes.him.machine import Him
 from nodes.machine import Received
+from nodes.protocols import protocol
 from nodes.st.machine import St
 from nodes.st.round import Mode
 from nodes.to.machine import To
-from tests import ROOT
 from tests.helpers import st_schedules, to_schedules
 from tests.helpers.him_schedules import Schedule
 
-PAGE = ROOT / "docs" / "states.md"
 SCHEDULES = 120
-Seen = dict[tuple[str, str], set[str]]  # (from, to) -> what arrived
 
 _HEAD = """\
 # The states of the machines
@@ -51,17 +51,18 @@ _DIAGRAMS = {
 
 
 @contextlib.contextmanager
-def watched(cls: type[Any], states: Callable[[Any], dict[Any, str]], seen: Seen) -> Iterator[None]:
+def watched(cls: type[Any], seen: Seen) -> Iterator[None]:
     """Note every change of a state between the beginning and the end of a step."""
-    real = cls.step
+    real, states = cls.step, protocol(cls.__name__.lower()).states
+    assert states is not None
 
     def step(self: Any, event: Any, now_ns: int) -> Any:
         before = states(self)
         outputs = real(self, event, now_ns)
         trigger = event.pdu.TYPE.title if isinstance(event, Received) else type(event).__name__.lower()
         for key, state in states(self).items():
-            if state != before.get(key, "[*]"):
-                seen.setdefault((before.get(key, "[*]"), state), set()).add(trigger)
+            if state != before.get(key, BEGIN):
+                seen.setdefault((before.get(key, BEGIN), state), set()).add(trigger)
         return outputs
 
     cls.step = step
@@ -71,22 +72,10 @@ def watched(cls: type[Any], states: Callable[[Any], dict[Any, str]], seen: Seen)
         cls.step = real
 
 
-def _st(machine: Any) -> dict[Any, str]:
-    return {0: machine.core.phase.mode.value}
-
-
-def _to(machine: Any) -> dict[Any, str]:
-    return {0: machine.standing.vm.value} if machine._started else {}
-
-
-def _him(machine: Any) -> dict[Any, str]:
-    return {seq: one.phase for seq, one in machine._sender._open.items()}
-
-
 def observe(count: int) -> dict[str, Seen]:
     """All changes in so many schedules of each protocol."""
     found: dict[str, Seen] = {name: {} for name in _DIAGRAMS}
-    with watched(St, _st, found["st"]), watched(To, _to, found["to"]), watched(Him, _him, found["him"]):
+    with watched(St, found["st"]), watched(To, found["to"]), watched(Him, found["him"]):
         for seed in range(count):
             st_schedules.schedule(seed)
             to_schedules.schedule(seed)
@@ -105,19 +94,6 @@ def page(found: dict[str, Seen]) -> str:
         ]
         parts.append(f"## {title}\n\n{text}\n\n```mermaid\nstateDiagram-v2\n" + "\n".join(lines) + "\n```\n")
     return "\n".join(parts)
-
-
-def read(text: str) -> dict[str, Seen]:
-    """What a page says."""
-    found: dict[str, Seen] = {}
-    for name, part in zip(_DIAGRAMS, text.split("```mermaid")[1:], strict=True):
-        found[name] = {}
-        for line in part.split("```")[0].splitlines():
-            change, _, triggers = line.strip().partition(" : ")
-            if triggers:
-                one, _, other = change.partition(" --> ")
-                found[name][one, other] = set(triggers.split(", "))
-    return found
 
 
 if __name__ == "__main__":
