@@ -23,11 +23,12 @@ from captures.tally import Traffic
 from nodes.facet import About, ProtocolSpec
 from nodes.machine import Log
 from nodes.protocols import NAMES, protocol
-from nodes.wire import all_pdu_types
+from nodes.wire import Pdu, all_pdu_types
 from nodes.wire.fault import FaultNote, read_fault
 from nodes.wire.note import Meaning, Note, NoteKind, said
 
 CHANNEL = "channel"
+PduClass = type[Pdu]
 IN, OUT = 0, 1  # directions, as the decoder numbers them; elsewhere -1
 DIRECTIONS = ("in", "out", "")
 
@@ -154,10 +155,9 @@ def titles() -> tuple[str, ...]:
     return tuple(row.name for row in all_pdu_types())
 
 
-@cache
-def type_of(title: str) -> int:
-    """The index of a name."""
-    return titles().index(title)
+def type_of(pdu: PduClass) -> int:
+    """The place of a PDU in that order."""
+    return titles().index(pdu.TYPE.name)
 
 
 def node_of(place: str) -> int:
@@ -195,10 +195,10 @@ class Frames(Table[Frame]):
     def places(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._given("at")))
 
-    def of_type(self, *wanted: str, among: Ints | None = None) -> Ints:
+    def of_type(self, *wanted: PduClass, among: Ints | None = None) -> Ints:
         """Where the frames with PDUs of these types stand; only those of some rows, if rows are given."""
         chosen = np.zeros(len(titles()), bool)
-        chosen[[type_of(title) for title in wanted]] = True
+        chosen[[type_of(pdu) for pdu in wanted]] = True
         return np.flatnonzero(chosen[self.type]) if among is None else among[chosen[self.type[among]]]
 
     @cached_property
@@ -225,7 +225,7 @@ class Frames(Table[Frame]):
 
     def carriers(self, among: Ints) -> Ints:
         """Those of some rows that carry a message."""
-        rows = self.of_type(*(title for title, facet in facets().items() if facet.carries), among=among)
+        rows = self.of_type(*(pdu for pdu, facet in facets().items() if facet.carries), among=among)
         return rows[self.about[rows] > 0]
 
     def field(self, rows: Ints, name: str) -> Array:
@@ -262,7 +262,7 @@ class Frames(Table[Frame]):
         vars(self).update(zip(("about", "seq", "entries", "payload"), found, strict=True))
         for kind in self.tables:
             rows, row = np.flatnonzero(self.type == kind), all_pdu_types()[kind]
-            facet = facets().get(row.name)
+            facet = facets().get(row.cls)
             if facet is not None:
                 told = [self._column_of(rows, name) for name in facet.fields]
                 about[rows], seq[rows] = facet.message(self.src[rows], *told)
@@ -293,11 +293,16 @@ class Frames(Table[Frame]):
         return super().shown(name, at)
 
 
+@cache
+def _type_named(title: str) -> int:
+    return titles().index(title)
+
+
 _FROM_ROWS: dict[str, Callable[[Frame, Mapping[str, int]], int]] = {
     "place": lambda row, places: places[row.at],
     "node": lambda row, _: node_of(row.at),
     "direction": lambda row, _: DIRECTIONS.index(row.direction) if row.direction else -1,
-    "type": lambda row, _: type_of(row.title),
+    "type": lambda row, _: _type_named(row.title),
 }
 
 
@@ -309,9 +314,9 @@ def _tuples(value: Any) -> Any:
 
 
 @cache
-def facets() -> Mapping[str, About]:
-    """What the protocols say of their PDUs, by type."""
-    return {facet.pdu.TYPE.name: facet for name in NAMES for facet in protocol(name).pdus}
+def facets() -> Mapping[PduClass, About]:
+    """What the protocols say of their PDUs."""
+    return {facet.pdu: facet for name in NAMES for facet in protocol(name).pdus}
 
 
 class Segment(NamedTuple):

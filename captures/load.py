@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,13 @@ from captures.tally import Tally
 from captures.walk import RECORD_HEADER
 from nodes.protocols import protocol as protocol_of
 from nodes.wire import HEADER, MAGIC, Proto
-from nodes.wire.note import NoteKind
+from nodes.wire.note import Note, NoteKind
 
 _FRAME = ("frame", "offset", "time_ns", "captured", "original", "direction", "ip_dst", "next_header", "pdu_at")
 _PDU = ("type", "src", "pdu_length", "error")
 _TCP = 6  # next header of IPv6
 _MULTICAST = b"\xff"  # an IPv6 group address begins with it
-_NOTE = type_of("note.NOTE")
+_NOTE = type_of(Note)
 _NUMBERS = ("kind", "about", "seq", "incarnation", "number", "local_ns")  # of a NOTE
 
 
@@ -48,21 +48,25 @@ def load_evidence(
     directory: str | Path,
     *,
     nodes: Sequence[int] | None = None,
+    points: Collection[str] | None = None,
     counters: Mapping[str, Recorded] | None = None,
     protocol: str = "",
     options: Any = None,
 ) -> Evidence:
     """What the captures in a directory say. Without `nodes` they are those that have a capture n<number>.pcap.
 
-    `counters` says what the recorder counted; `options` are the protocol's, for judges that must know them.
+    `points` are the places at which a capture may have been made, `counters` says what the recorder counted there;
+    `options` are the protocol's, for judges that must know them.
     """
-    files = capture_files(directory)
+    there = capture_files(directory)
+    files = [path for path in there if points is None or path.stem in points]
     if nodes is None:
         nodes = [node for path in files if (node := node_of(path.stem))]
     read = _Captures(files)
     notes, holes = read.notes()
     if not files:
         holes.append(Hole(".", "there is no capture"))
+    holes += [Hole(path.name, "left out: the network has no such place") for path in there if path not in files]
     holes += file_holes(read.audits.items()) + counter_holes(read.audits, counters or {}) + note_holes(notes, nodes)
     over_tcp = bool(protocol) and protocol_of(protocol).transport == "tcp"
     return Evidence(

@@ -43,10 +43,11 @@ def summary(result: Result) -> str:
 def measured_as_text(measured: Measured) -> str:
     """A metric, its value, and what was expected of it."""
     value = "no value" if measured.value is None else f"{measured.value:.6g}"
-    return f"{measured.expect.metric}: {value}, expected {_limits(measured.expect)}"
+    return f"{measured.expect.metric}: {value}, expected {limits_as_text(measured.expect)}"
 
 
-def _limits(expect: Expect) -> str:
+def limits_as_text(expect: Expect) -> str:
+    """What a metric may be."""
     parts = []
     if expect.near is not None:
         parts.append(f"{expect.near:g} within {100 * (expect.tolerance or 0):g}%")

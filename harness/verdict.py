@@ -11,7 +11,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from captures.evidence import Event, Evidence
+from captures.evidence import CHANNEL, Event, Evidence
 from captures.load import load_evidence
 from captures.metrics import measure
 from harness.judges import Outcome, Verdict, judge
@@ -117,9 +117,11 @@ def judge_run(run: Run) -> Result:
 def judge_captures(run: Run) -> Result:
     """The same, and nothing is written."""
     scenario = run.scenario
+    plan = scenario.plan()
     evidence = load_evidence(
         run.where.captures,
         nodes=range(1, scenario.topology.nodes + 1),
+        points={*plan.hosts, *plan.routers, CHANNEL, "harness"},
         counters={} if run.manifest is None else run.manifest.findings.captures,
         protocol=scenario.protocol,
         options=scenario.options,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from captures.evidence import Event, Evidence, facets, titles
+from captures.evidence import Event, Evidence, facets
 from captures.metrics.latency import since_sending_ms
 from captures.metrics.registry import count, mean, messages, metric, once, quantiles, ratio
 from captures.tables import Ints
@@ -16,6 +16,8 @@ from nodes.delta import evaluation as delta
 from nodes.delta import notes as delta_notes
 from nodes.delta.options import DeltaOptions
 from nodes.him import notes as him_notes
+from nodes.wire import all_pdu_types
+from nodes.wire.him import HimAnswer
 from nodes.wire.note import NoteKind, said
 
 _MS = 1e6
@@ -24,7 +26,7 @@ _MS = 1e6
 def _tagged(evidence: Evidence) -> Ints:
     """All copies; nothing if some are not seen because they did not fit into one frame: they have the longest tags."""
     frames = evidence.frames
-    rows = frames.of_type(*(title for title, facet in facets().items() if facet.tag_bytes), among=frames.sent)
+    rows = frames.of_type(*(pdu for pdu, facet in facets().items() if facet.tag_bytes), among=frames.sent)
     sent = (event for event in evidence.notes.events(NoteKind.SENT) if set(event.peers) - {event.node})
     seen = set(messages(frames, rows))
     return rows if all((event.about, event.seq) in seen for event in sent) else rows[:0]
@@ -40,15 +42,15 @@ def _settled(evidence: Evidence) -> Ints:
 def _entries(evidence: Evidence, rows: Ints) -> list[int]:
     """How many entries the tags have, of those that have any."""
     frames = evidence.frames
-    rows = frames.of_type(*(title for title, facet in facets().items() if facet.tag), among=rows)
+    rows = frames.of_type(*(pdu for pdu, facet in facets().items() if facet.tag), among=rows)
     found: list[int] = frames.entries[rows].tolist()
     return found
 
 
 def _bytes(evidence: Evidence, rows: Ints) -> list[int]:
-    frames, known, names = evidence.frames, facets(), titles()
+    frames, known, rows_of = evidence.frames, facets(), all_pdu_types()
     told = zip(frames.type[rows].tolist(), frames.entries[rows].tolist(), strict=True)
-    tags = ((known[names[kind]].tag_bytes, entries) for kind, entries in told)
+    tags = ((known[rows_of[kind].cls].tag_bytes, entries) for kind, entries in told)
     return [tag_bytes(len(evidence.nodes), entries) for tag_bytes, entries in tags if tag_bytes]
 
 
@@ -196,7 +198,7 @@ def _completions_ms(evidence: Evidence) -> list[float]:
         return since_sending_ms(NoteKind.RESULT, evidence)
     sent_at = {(event.about, event.seq): event.time_ns for event in evidence.notes.events(NoteKind.SENT)}
     frames = evidence.frames
-    answers = frames.of_type("him.ANSWER", among=frames.came)
+    answers = frames.of_type(HimAnswer, among=frames.came)
     last = dict(zip(messages(frames, answers), frames.time_ns[answers].tolist(), strict=True))
     return [(at_ns - sent_at[key]) / _MS for key, at_ns in last.items() if key in sent_at]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from captures.evidence import Evidence
 from captures.metrics.latency import submitted_ns
 from captures.metrics.registry import count, messages, metric, ratio
+from nodes.wire.him import HimData
 from nodes.wire.note import NoteKind
 
 BURST_NS = 5_000_000  # what is submitted within this time belongs to one burst
@@ -92,7 +93,7 @@ def _decided(evidence: Evidence) -> Iterator[tuple[int, bool, bool]]:
     A multicast whose failure is found is repeated; one whose failure is missed is the last of its message.
     """
     frames = evidence.frames
-    multicasts = Counter(messages(frames, frames.of_type("him.DATA", among=frames.sent)))
+    multicasts = Counter(messages(frames, frames.of_type(HimData, among=frames.sent)))
     lacking: dict[Message, set[int]] = {}
     for event in evidence.notes.events(NoteKind.SENT, NoteKind.DELIVERED, NoteKind.RESULT):
         key = (event.about, event.seq)

@@ -7,7 +7,7 @@ import numpy as np
 from captures.evidence import Evidence, type_of
 from captures.metrics.registry import count, messages, metric, ratio
 from captures.tables import Ints
-from nodes.wire import Proto, all_pdu_types
+from nodes.wire import PduType, Proto, all_pdu_types
 from nodes.wire.note import NoteKind
 
 
@@ -98,12 +98,12 @@ def _refused(evidence: Evidence) -> float | None:
     return count(evidence, NoteKind.REFUSED)
 
 
-def _of_type(title: str) -> None:
-    @metric(f"frames:{title}", f"frames with a PDU {title} that were sent")
+def _of_type(row: PduType) -> None:
+    @metric(f"frames:{row.name}", f"frames with a PDU {row.name} that were sent")
     def _(evidence: Evidence) -> float | None:
-        return int(np.count_nonzero(evidence.frames.type[evidence.frames.sent] == type_of(title)))
+        return int(np.count_nonzero(evidence.frames.type[evidence.frames.sent] == type_of(row.cls)))
 
 
 for _row in all_pdu_types():
     if _row.proto is not Proto.NOTE:
-        _of_type(_row.name)
+        _of_type(_row)

@@ -16,6 +16,7 @@ from harness.judges.common import undelivered
 from harness.judges.facts import Facts, name_of
 from nodes.cmd.notes import SILENT, Sent, vector
 from nodes.cmd.options import CmdOptions
+from nodes.wire.cmd import CmdData
 from nodes.wire.note import NoteKind
 
 _NEVER = np.iinfo(np.int64).max
@@ -138,7 +139,7 @@ def tag_bound(facts: Facts) -> Finding:
         event = facts.notes[int(facts.s_event[saying[at]])]
         return Broken(f"n{event.node} sent {sent.records[at]} s-records, more than {bound}", (event,))
     frames = facts.evidence.frames
-    copies = frames.of_type("cmd.DATA")
+    copies = frames.of_type(CmdData)
     targets = {key: len(one.peers) for key, one in zip(facts.keys, facts.sendings, strict=True) if one}
     columns = (frames.about[copies], frames.seq[copies], frames.entries[copies])
     for at, about, seq, entries in zip(copies.tolist(), *(column.tolist() for column in columns), strict=True):
@@ -160,7 +161,7 @@ def vector_time_counts(facts: Facts) -> Finding:
         if sending:
             said[key] = vector(sending.values) if facts.evidence.said(Sent, sending) else ()
     frames = facts.evidence.frames
-    copies = frames.of_type("cmd.DATA")
+    copies = frames.of_type(CmdData)
     copies = copies[frames.direction[copies] == OUT]
     names = zip(frames.about[copies].tolist(), frames.seq[copies].tolist(), strict=True)
     said |= dict(zip(names, frames.said(copies, "v"), strict=True))

@@ -19,6 +19,7 @@ from harness.judges.cmd import causal_among_delivered
 from harness.judges.facts import Facts
 from nodes.delta.notes import Delivered, Sent
 from nodes.delta.options import DeltaOptions
+from nodes.wire.delta import DeltaData
 from nodes.wire.note import NoteKind
 
 # How late a timer may wake a node: the shell sleeps with a resolution of microseconds and does one thing at a time.
@@ -132,7 +133,7 @@ def _nothing_vanished(facts: Facts) -> Finding:
     known.update((node, *facts.keys[message]) for node, message in zip(*_delivered(facts), strict=True))
     down = {node for node in facts.evidence.nodes if any(not life.up for life in facts.lives if life.node == node)}
     frames = facts.evidence.frames
-    came = frames.of_type("delta.DATA", among=frames.came)
+    came = frames.of_type(DeltaData, among=frames.came)
     told = (frames.node[came], frames.about[came], frames.seq[came])
     for at, node, about, seq in zip(came.tolist(), *(column.tolist() for column in told), strict=True):
         if seq and node not in down and (node, about, seq) not in known:

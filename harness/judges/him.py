@@ -13,10 +13,11 @@ from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, whe
 from harness.judges.common import no_duplication
 from harness.judges.facts import Facts, name_of
 from nodes.him.options import HimOptions
-from nodes.wire.him import HAVE
+from nodes.wire.him import HAVE, HimAnswer, HimConfirm, HimData, HimEnd, HimQuery, HimReport
 from nodes.wire.note import Delivered, NoteKind, said
 
-_PACKETS = ("him.DATA", "him.QUERY", "him.ANSWER", "him.REPORT")  # what §4 of the paper counts; END comes on top
+_PACKETS = (HimData, HimQuery, HimAnswer, HimReport)  # what §4 of the paper counts; END comes on top
+_DATA = HimData.TYPE.name
 _SLACK_NS = 50_000_000  # scheduling and the own packets' time on the network
 
 
@@ -258,11 +259,11 @@ def _hashes(facts: Facts) -> dict[int, bytes]:
     frames = facts.evidence.frames
     own = (frames.direction == OUT) & (frames.node == frames.src) & np.isin(frames.src, facts.evidence.nodes)
     found: dict[int, bytes] = {}
-    for title in ("him.DATA", "him.QUERY", "him.ANSWER", "him.CONFIRM"):
-        rows = frames.of_type(title)
+    for pdu in (HimData, HimQuery, HimAnswer, HimConfirm):
+        rows = frames.of_type(pdu)
         rows = rows[own[rows]]
         told = zip(rows.tolist(), frames.said(rows, "hash"), frames.said(rows, "flags"), strict=True)
-        found |= {at: said for at, said, flags in told if said and (title != "him.ANSWER" or flags & HAVE)}
+        found |= {at: said for at, said, flags in told if said and (pdu is not HimAnswer or flags & HAVE)}
     return found
 
 
@@ -328,8 +329,8 @@ def _loss_free(one: _Message, frames: list[Frame]) -> bool:
     places = {f"n{member}" for member in one.members}
     out = Counter(frame.title for frame in frames if frame.direction == "out")
     arrived = Counter(frame.title for frame in frames if frame.direction == "in" and frame.at in places)
-    copies = {title: count * (len(one.members) - 1 if title == "him.DATA" else 1) for title, count in out.items()}
-    return out["him.DATA"] == 1 and arrived == copies and _succeeded(one)
+    copies = {title: count * (len(one.members) - 1 if title == _DATA else 1) for title, count in out.items()}
+    return out[_DATA] == 1 and arrived == copies and _succeeded(one)
 
 
 def _loss_free_messages(facts: Facts) -> Iterator[tuple[_Message, list[Frame]]]:
@@ -342,7 +343,7 @@ def _loss_free_messages(facts: Facts) -> Iterator[tuple[_Message, list[Frame]]]:
 def _ends_lost(facts: Facts) -> set[tuple[int, int]]:
     """Messages of which a copy of the END did not arrive, or may not have."""
     seen = facts.evidence.frames
-    ends = [frame for frame in seen.rows(seen.of_type("him.END")) if frame.multicast]
+    ends = [frame for frame in seen.rows(seen.of_type(HimEnd)) if frame.multicast]
     sent = {(frame.about, frame.seq) for frame in ends if frame.direction == "out"}
     heard = Counter(key for key, _ in {((frame.about, frame.seq), frame.at) for frame in ends if _enters_a_node(frame)})
     if facts.evidence.damaged:  # then captures do not tell: a frame whose head is damaged is seen, and taken by nobody

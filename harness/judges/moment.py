@@ -147,8 +147,8 @@ def _first_copies(facts: Facts, rule: Moment) -> dict[int, dict[_Key, _Copy]]:
     """Node -> message -> the first copy that came there."""
     frames = facts.evidence.frames
     came: dict[int, dict[_Key, int]] = {}
-    titles = [facet.pdu.TYPE.name for facet in protocol(facts.evidence.protocol).pdus if facet.carries]
-    arrivals = frames.of_type(*titles, among=frames.came)
+    carriers = [facet.pdu for facet in protocol(facts.evidence.protocol).pdus if facet.carries]
+    arrivals = frames.of_type(*carriers, among=frames.came)
     columns = (frames.node, frames.about, frames.seq)
     for at, node, *key in zip(arrivals.tolist(), *(column[arrivals].tolist() for column in columns), strict=True):
         came.setdefault(node, {}).setdefault((key[0], key[1]), at)

@@ -18,7 +18,7 @@ from captures.evidence import IN, OUT
 from harness.report.seen import Seen
 from nodes.wire import all_pdu_types
 
-_WITH_PAYLOAD = frozenset(row.name for row in all_pdu_types() if any(one.name == "payload" for one in row.fields))
+_WITH_PAYLOAD = frozenset(row.cls for row in all_pdu_types() if any(one.name == "payload" for one in row.fields))
 
 
 class Fate(IntEnum):

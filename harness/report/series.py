@@ -126,7 +126,7 @@ def _tags(seen: Seen, sent: Sequence[Sending]) -> Series:
     recorder = _Recorder()
     frames = seen.frames
     rows = np.array([one.first for one in sent], np.int64)
-    rows = frames.of_type(*(title for title, facet in facets().items() if facet.tag), among=rows)
+    rows = frames.of_type(*(pdu for pdu, facet in facets().items() if facet.tag), among=rows)
     for row, entries in zip(rows.tolist(), frames.entries[rows].tolist(), strict=True):
         recorder.put(int(frames.src[row]), seen.time_ns[row], entries)
     return Series("tag", "entries of the tag of what it sends", dict(recorder.nodes))
@@ -139,8 +139,8 @@ def _cluster(seen: Seen, sent: Sequence[Sending]) -> list[Series]:
     latest: dict[int, int] = {}
     rows = np.array([one.first for one in sent if one.original is None], np.int64)
     said: dict[int, tuple[int, int, tuple[int, ...]]] = {}
-    for title in (title for title, facet in facets().items() if issubclass(facet.pdu, DataBlock)):
-        these = seen.frames.of_type(title, among=rows)
+    for pdu in (pdu for pdu in facets() if issubclass(pdu, DataBlock)):
+        these = seen.frames.of_type(pdu, among=rows)
         fields = (seen.frames.said(these, name) for name in ("tseq", "buf", "ack"))
         said |= dict(zip(these.tolist(), zip(*fields, strict=True), strict=True))
     for one in sent:

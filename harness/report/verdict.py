@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.judges import Outcome, Verdict, find_judge
 from harness.report.page import badge, escape, table
+from harness.summary import limits_as_text
 from harness.verdict import Measured, Result
 
 _WORDS = {
@@ -86,14 +87,7 @@ def _excerpt(verdict: Verdict, number: int, *, is_open: bool) -> str:
 def _metrics(metrics: tuple[Measured, ...]) -> str:
     rows = []
     for one in metrics:
-        expect = one.expect
-        limits = []
-        if expect.near is not None:
-            limits.append(f"{expect.near:g} ± {100 * (expect.tolerance or 0):g} %")
-        if expect.at_least is not None:
-            limits.append(f"≥ {expect.at_least:g}")
-        if expect.at_most is not None:
-            limits.append(f"≤ {expect.at_most:g}")
         value = "none" if one.value is None else f"{one.value:.6g}"
-        rows.append([f"<b>{escape(expect.metric)}</b>", badge(one.outcome), value, escape(" and ".join(limits))])
+        limits = escape(limits_as_text(one.expect))
+        rows.append([f"<b>{escape(one.expect.metric)}</b>", badge(one.outcome), value, limits])
     return table(("metric", "", "measured", "expected"), rows, numbers=(2, 3))

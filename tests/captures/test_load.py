@@ -165,6 +165,16 @@ def test_counters_of_the_capturing_side() -> None:
         assert reason in str(hole)
 
 
+def test_a_capture_of_what_the_network_has_not_is_a_hole_and_left_out(tmp_path: Path) -> None:
+    captures = write_captures(tmp_path, stopped(history(_LINE)))
+    (captures / "n9.pcap").write_bytes((captures / "n1.pcap").read_bytes())
+    points = ("n1", "n2", "n3", "harness")
+    found = load_evidence(captures, nodes=(1, 2, 3), points=points)
+    assert found.holes == ("n9.pcap: left out: the network has no such place",)
+    (captures / "n9.pcap").unlink()
+    assert replace(found, holes=()) == load_evidence(captures, nodes=(1, 2, 3), points=points)
+
+
 def test_a_directory_without_captures_is_a_hole(tmp_path: Path) -> None:
     assert any("no capture" in hole for hole in load_evidence(tmp_path).holes)
 

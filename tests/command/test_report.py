@@ -255,6 +255,14 @@ def test_the_text_has_verdict_chart_and_the_failing_excerpt(failing: Path) -> No
     assert max(map(len, chart)) <= 90
 
 
+def test_a_capture_of_a_node_that_there_is_not_is_told_and_not_drawn(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", broadcast(data(1, 1), 100))
+    captures = tmp_path / "run" / "captures"
+    (captures / "n9.pcap").write_bytes((captures / "n2.pcap").read_bytes())
+    text = as_text(judged(run), 90)
+    assert "hole     n9.pcap" in text and not [line for line in text.splitlines() if line.startswith("n9 ")]
+
+
 def test_the_text_shows_an_alarm_also_of_who_leaves_at_once(tmp_path: Path) -> None:
     at = START + 50 * US
     notes = [Event(at, 2, NoteKind.ALARM, text="no quorum", peers=(1,)), Event(at, 2, NoteKind.LEFT, text="no quorum")]

@@ -13,6 +13,7 @@ from nodes.cmd.options import CmdOptions
 from nodes.delta.notes import Sent
 from nodes.delta.options import DeltaOptions
 from nodes.delta.pdus import stamps_for
+from nodes.wire.delta import DeltaData
 from tests import ROOT
 from tests.helpers.notation import history
 
@@ -112,7 +113,7 @@ def test_real_captures_say_what_stood_in_each_tag_for_its_receiver() -> None:
     one = load_evidence(GOLDEN / "delta-triangle" / "captures")
     sent = {(event.about, event.seq): Sent._make(event.values).ts for event in one.notes if event.kind.name == "SENT"}
     m1, m2, m3 = sorted(sent, key=sent.__getitem__)
-    rows = one.frames.of_type("delta.DATA", among=one.frames.came)
+    rows = one.frames.of_type(DeltaData, among=one.frames.came)
     tags = zip(one.frames.rows(rows), one.frames.said(rows, "counts"), one.frames.said(rows, "cb"), strict=True)
     came = {(frame.about, frame.seq): stamps_for(int(frame.at[1:]), counts, cb) for frame, counts, cb in tags}
     assert came == {m1: [], m2: [], m3: [sent[m1]]}
