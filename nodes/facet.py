@@ -99,6 +99,8 @@ class ProtocolSpec:
 
     # What is wrong with these options for so many nodes; "" if nothing is.
     misfit: Callable[[Any, int], str] = lambda options, nodes: ""
+    # Properties that these options do not give, and how often not: a warning, unless the scenario expects it.
+    doubts: Callable[[Any], Mapping[str, str]] = lambda options: {}
 
     # For who carries out a scenario.
     transport: Literal["channel", "udp", "tcp", "any"]  # any: the single channel where there is one, else UDP

@@ -40,14 +40,27 @@ def call(arguments: argparse.Namespace) -> int:
             if not arguments.json:
                 sys.stderr.write(f"{error}\n")
             continue
-        results.append({"scenario": word, "valid": True, "identity": identity(scenario), "problems": []})
+        warned = warnings(scenario)
+        results.append(
+            {"scenario": word, "valid": True, "identity": identity(scenario), "problems": [], "warnings": warned}
+        )
         if arguments.resolved:
             results[-1]["resolved"] = dump(scenario)
         if not arguments.json:
+            sys.stderr.writelines(f"{word}: warning: {one}\n" for one in warned)
             print(dump(scenario) if arguments.resolved else f"{word}: {describe(scenario)}")
     if arguments.json:
         print(json.dumps(results, indent=1, ensure_ascii=False))
     return PASS if all(result["valid"] for result in results) else USAGE
+
+
+def warnings(scenario: Scenario) -> list[str]:
+    """What may go wrong with its options that it does not expect to go wrong."""
+    from nodes.protocols import protocol
+
+    expected = {one.property for one in scenario.expect if one.verdict not in (None, "pass")}
+    doubts = protocol(scenario.protocol).doubts(scenario.options)
+    return [f"{reason}: {name} may fail" for name, reason in doubts.items() if name not in expected]
 
 
 def describe(scenario: Scenario) -> str:

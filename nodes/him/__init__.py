@@ -31,11 +31,24 @@ def silence_ns(options: HimOptions) -> int:
     return patience_ns(options) * 5 // 4
 
 
+def doubts(options: HimOptions) -> dict[str, str]:
+    """Where neighbours are drawn, nothing but the tree hears of everybody (docs/papers.md, D-HI-21)."""
+    if options.adj == "ring" or options.confirmation == "tree":
+        return {}
+    share = {"random": "12 %", "near_far": "16 %"}[options.adj]
+    return {
+        "HI-1": f'him.confirm = "{options.confirmation}" with him.adj = "{options.adj}": with ten nodes, one neighbour '
+        f"each and 5 % loss {share} of the messages are false SUCCESSes, though all nodes are up (D-HI-21); "
+        '"tree" has none'
+    }
+
+
 PROTOCOL = ProtocolSpec(
     name="him",
     transport="udp",
     options=HimOptions,
     make=make,
+    doubts=doubts,
     lives=NUMBERING.lives,
     properties=("HI-1", "HI-2", "HI-3", "HI-4", "HI-5", "HI-6", "HI-7", "HI-8", "NA"),
     notes=(Delivered, Result),

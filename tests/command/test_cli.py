@@ -88,6 +88,23 @@ def test_validate_tells_all_that_is_wrong_with_lines(good: str, bad: str, capsys
     assert capsys.readouterr() == ("", expected)
 
 
+def test_validate_warns_of_options_that_break_a_promise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    near_far = ["validate", "him/near-far"]
+    for more, warned in (
+        ([], False),
+        (["--set", "him.confirm=evidence"], True),
+        (["--set", "him.confirm=silence", "--set", "him.adj=random"], True),
+        (["--set", "him.confirm=silence", "--set", "him.adj=ring"], False),
+    ):
+        assert main([*near_far, *more]) == PASS
+        out, err = capsys.readouterr()
+        assert out.startswith("him/near-far: valid: him") and ("HI-1 may fail" in err) == warned, more
+    assert main(["validate", "--json", *near_far[1:], "--set", "him.confirm=evidence"]) == PASS
+    assert len(json.loads(capsys.readouterr().out)[0]["warnings"]) == 1
+    assert main(["validate", "him/near-far-evidence"]) == PASS  # it says itself that HI-1 fails
+    assert capsys.readouterr().err == ""
+
+
 def test_validate_as_json(good: str, bad: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "--json", bad, good]) == USAGE
     first, second = json.loads(capsys.readouterr().out)

@@ -24,32 +24,17 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import NamedTuple
 
 SIZES = (5, 10, 20, 50)
 LOSSES = (0.01, 0.05)
 RULES = ("printed", "repaired")
 MESSAGES = 20_000  # a point, divided by the size of the group
+MAXFAIL, ASKS, REPORTS = 5, 3, 3
 ROUND_TRIP = 2.0
 TIMEOUT = ROUND_TRIP * 1.25 * 1.25  # of a question; with margins, since nothing varies
+DECIDE = TIMEOUT * (2 + 2 * (2**ASKS - 1) + REPORTS)
 
 TABLE = Path(__file__).with_suffix(".csv")
-
-
-class Limits(NamedTuple):
-    """How often what is tried."""
-
-    maxfail: int = 5  # repetitions of the message
-    asks: int = 3  # of a question in a test: q
-    reports: int = 3  # of a REPORT: rtry
-
-    @property
-    def decide(self) -> float:
-        """T_dec."""
-        return TIMEOUT * (2 + 2 * (2**self.asks - 1) + self.reports)
-
-
-USUAL = Limits()
 
 
 @dataclass(slots=True)
@@ -67,17 +52,8 @@ class _Node:
 class Message:
     """One message, from its multicast to the silence after its END."""
 
-    def __init__(
-        self,
-        n: int,
-        loss: float,
-        rules: str,
-        chance: random.Random,
-        down: int | None = None,
-        limits: Limits = USUAL,
-    ) -> None:
+    def __init__(self, n: int, loss: float, rules: str, chance: random.Random, down: int | None = None) -> None:
         self.n, self.loss, self.chance, self.repaired, self.down = n, loss, chance, rules == "repaired", down
-        self.limits = limits
         self.packets = self.round = 0
         self.outcome = ""
         self._nodes = [_Node(has=i == 0) for i in range(n)]
@@ -112,7 +88,7 @@ class Message:
         self._waiting = False
         self._to_all(partial(self._data, self.round))
         self._test(0, self.round)
-        self._after(self.limits.decide, partial(self._decide, self.round))
+        self._after(DECIDE, partial(self._decide, self.round))
 
     def _next_round(self) -> None:
         self.round += 1
@@ -125,7 +101,7 @@ class Message:
             self._waiting = True
         elif not self._suspects.get(self.round, set()) - self._proven:
             self._end("SUCCESS")
-        elif self.round < self.limits.maxfail:
+        elif self.round < MAXFAIL:
             self._next_round()
         else:  # the repaired sender asks the suspects itself: who is there, is served and answers
             suspects = self._suspects[self.round] - self._proven
@@ -136,7 +112,7 @@ class Message:
             return
         named = missed - {0} if self.repaired else missed
         self._suspects.setdefault(round_, set()).update(named - self._proven)
-        if self.repaired and round_ == self.round < self.limits.maxfail and self._suspects[round_] - self._proven:
+        if self.repaired and round_ == self.round < MAXFAIL and self._suspects[round_] - self._proven:
             self._next_round()
 
     def _proves(self, i: int) -> None:
@@ -175,7 +151,7 @@ class Message:
         node = self._nodes[i]
         if node.test != test or j not in node.asking:
             return
-        if node.asking[j] == self.limits.asks:
+        if node.asking[j] == ASKS:
             self._resolve(i, j, False)
             return
         node.asking[j] += 1
@@ -229,9 +205,9 @@ class Message:
             return
         self._send_report(i)
         node.reports += 1
-        if node.reports < (self.limits.reports if self.repaired else 1):
+        if node.reports < (REPORTS if self.repaired else 1):
             self._after(TIMEOUT, partial(self._report, i, test))
-        elif self.repaired and node.repeats < self.limits.maxfail - node.tested:
+        elif self.repaired and node.repeats < MAXFAIL - node.tested:
             node.repeats += 1
             self._after(TIMEOUT, partial(self._again, i, test))
 
