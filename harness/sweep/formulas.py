@@ -211,7 +211,7 @@ def _sends(scenario: Scenario) -> float | None:
 def _in_the_ring(scenario: Scenario) -> tuple[him_ring.Cost, him_ring.Cost] | None:
     """What the reference simulation of the ring gave for a scenario, and its standard errors."""
     chosen = scenario.options
-    if (chosen.adj, chosen.maxfail, chosen.q) != ("ring", him_ring.MAXFAIL, him_ring.ASKS) or down(scenario):
+    if (chosen.adj, chosen.maxfail, chosen.q, chosen.rtry) != ("ring", *him_ring.TRIES) or down(scenario):
         return None
     return him_ring.table().get((chosen.rules, scenario.topology.nodes, round(loss(scenario), 6)))
 
@@ -254,7 +254,7 @@ def _ring_with_one_down(scenario: Scenario) -> tuple[float, float] | None:
     """Of the reference simulation: the share, and its standard error."""
     chosen, dead = scenario.options, down(scenario)
     senders = scenario.workload.senders if isinstance(scenario.workload, Generated) else None
-    if (chosen.rules, chosen.maxfail, chosen.q) != ("repaired", him_ring.MAXFAIL, him_ring.ASKS):
+    if (chosen.rules, chosen.maxfail, chosen.q, chosen.rtry) != ("repaired", *him_ring.TRIES):
         return None
     if len(dead) != 1 or senders is None or len(senders) != 1:
         return None

@@ -155,16 +155,20 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """[[figure]]: metrics over a parameter, a curve for each value of `series`, a panel for each value of `panels`."""
+    """[[figure]]: metrics over a parameter, a curve for each value of `series`, a panel for each value of `panels`.
+
+    Over several parameters, there is a panel for each; `only` says what the others are there.
+    """
 
     name: str
     title: str = ""
-    x: str
+    x: Names
     x_label: str = ""
     y: Names
     y_label: str = ""
     series: str | None = None
     panels: str | None = None
+    only: SettingList = ()  # the points with these values; that of a panel's own parameter does not count in it
     formulas: tuple[str, ...] = ()
     log_x: bool = False
     log_y: bool = False
@@ -211,7 +215,7 @@ class Sweep:
             raise ValueError("metric: two of them have the same name")
         axes = self.axes
         for figure in self.figure:
-            for key in (figure.x, figure.series, figure.panels):
+            for key in (*figure.x, figure.series, figure.panels, *(key for key, _ in figure.only)):
                 if key is not None and key not in axes:
                     raise ValueError(f"figure {figure.name}: {key!r} is not varied{did_you_mean(key, axes)}")
             for name in figure.y:

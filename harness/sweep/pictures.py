@@ -21,6 +21,10 @@ _SHORT = {
     "him.adj": "neighbours",
     "workload.rate": "rate",
     "him.rules": "rules",
+    "him.maxfail": "maxfail",
+    "him.q": "q",
+    "him.rtry": "rtry",
+    "workload.destinations": "to",
     "st.rules": "rules",
 }
 
@@ -30,25 +34,37 @@ def short(key: str) -> str:
     return _SHORT.get(key, key)
 
 
+def words_of(value: Any) -> str:
+    """The value of a parameter in a legend; of tables what they hold, without the names of their keys."""
+    if isinstance(value, Mapping):
+        return " ".join(words_of(one) for one in value.values())
+    if isinstance(value, list):
+        return ", ".join(words_of(one) for one in value) or "none"
+    return text_of(value)
+
+
 def picture(spanned: Spanned, figure: Figure, rows: Rows) -> Picture:
     """One figure of a sweep."""
     found = {(row["point"], row["metric"]): row for row in rows}
     panels = [
-        Panel(
-            "" if value is None else f"{short(figure.panels or '')} = {text_of(value)}",
-            tuple(_curves(spanned, figure, found, value)),
-        )
+        Panel(_panel_title(figure, x, value), tuple(_curves(spanned, figure, found, x, value)))
+        for x in figure.x
         for value in _values(spanned, figure.panels)
     ]
     return Picture(
         figure.name,
         figure.title,
-        figure.x_label or short(figure.x),
+        figure.x_label or ", ".join(map(short, figure.x)),
         figure.y_label or ", ".join(figure.y),
         tuple(panels),
         figure.log_x,
         figure.log_y,
     )
+
+
+def _panel_title(figure: Figure, x: str, value: Any) -> str:
+    parameter = [short(x)] if len(figure.x) > 1 else []
+    return ", ".join([*parameter, *([] if value is None else [f"{short(figure.panels or '')} = {words_of(value)}"])])
 
 
 def _values(spanned: Spanned, key: str | None) -> list[Any]:
@@ -57,36 +73,39 @@ def _values(spanned: Spanned, key: str | None) -> list[Any]:
     return list(dict.fromkeys(point.value(key) for point in spanned.points))
 
 
-def _chosen(spanned: Spanned, figure: Figure, panel: Any, series: Any) -> list[Point]:
+def _chosen(spanned: Spanned, figure: Figure, x: str, panel: Any, series: Any) -> list[Point]:
     """The points of one curve, along x. Where other parameters vary as well, they all lie on it."""
     points = [
         point
         for point in spanned.points
         if (figure.panels is None or point.value(figure.panels) == panel)
         and (figure.series is None or point.value(figure.series) == series)
+        and all(key == x or point.value(key) == value for key, value in figure.only)
     ]
-    return sorted(points, key=lambda point: (_x(figure, point), point.number))
+    return sorted(points, key=lambda point: (_x(x, point), point.number))
 
 
-def _x(figure: Figure, point: Point) -> float:
-    value = number_of(point.value(figure.x))
+def _x(x: str, point: Point) -> float:
+    value = number_of(point.value(x))
     return float(point.number) if value is None else value
 
 
-def _curves(spanned: Spanned, figure: Figure, found: Mapping[tuple[int, str], Any], panel: Any) -> Iterator[Curve]:
-    by_series = [(value, _chosen(spanned, figure, panel, value)) for value in _values(spanned, figure.series)]
+def _curves(
+    spanned: Spanned, figure: Figure, found: Mapping[tuple[int, str], Any], x: str, panel: Any
+) -> Iterator[Curve]:
+    by_series = [(value, _chosen(spanned, figure, x, panel, value)) for value in _values(spanned, figure.series)]
     said = {
-        name: [tuple(_formula(spanned, figure, points, FORMULAS[name])) for _, points in by_series]
+        name: [tuple(_formula(spanned, x, points, FORMULAS[name])) for _, points in by_series]
         for name in figure.formulas
     }
     common = [name for name in figure.formulas if _says_one_thing(said[name])]
     colour = 0
     for number, (series, points) in enumerate(by_series):
-        of = "" if figure.series is None else f"{short(figure.series)} = {text_of(series)}"
+        of = "" if figure.series is None else f"{short(figure.series)} = {words_of(series)}"
         for metric in figure.y:
             label = ", ".join(part for part in (metric if len(figure.y) > 1 or not of else "", of) if part)
             dots = [
-                Dot(_x(figure, point), row["value"], row["low"], row["high"])
+                Dot(_x(x, point), row["value"], row["low"], row["high"])
                 for point in points
                 if (row := found.get((point.number, metric))) is not None
             ]
@@ -109,12 +128,12 @@ def _label(one: Formula, of: str) -> str:
     return f"{one.style}: {one.label}" + (f", {of}" if of else "")
 
 
-def _formula(spanned: Spanned, figure: Figure, points: list[Point], one: Formula) -> Iterator[Dot]:
+def _formula(spanned: Spanned, x: str, points: list[Point], one: Formula) -> Iterator[Dot]:
     for point in points:
         value = one.of(scenario_of(spanned, point))
         if value is not None:
             expected = expectation(one, scenario_of(spanned, point), value)
-            yield Dot(_x(figure, point), expected.value, expected.low, expected.high)
+            yield Dot(_x(x, point), expected.value, expected.low, expected.high)
 
 
 def expectation(one: Formula, scenario: Scenario, value: float) -> Interval:

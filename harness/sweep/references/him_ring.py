@@ -29,7 +29,7 @@ SIZES = (5, 10, 20, 50)
 LOSSES = (0.01, 0.05)
 RULES = ("printed", "repaired")
 MESSAGES = 20_000  # a point, divided by the size of the group
-MAXFAIL, ASKS, REPORTS = 5, 3, 3
+TRIES = MAXFAIL, ASKS, REPORTS = 5, 3, 3  # of the message after the first, of a question (q), of a REPORT (rtry)
 ROUND_TRIP = 2.0
 TIMEOUT = ROUND_TRIP * 1.25 * 1.25  # of a question; with margins, since nothing varies
 DECIDE = TIMEOUT * (2 + 2 * (2**ASKS - 1) + REPORTS)
