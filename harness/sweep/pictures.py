@@ -70,7 +70,8 @@ def _panel_title(figure: Figure, x: str, value: Any) -> str:
 def _values(spanned: Spanned, key: str | None) -> list[Any]:
     if key is None:
         return [None]
-    return list(dict.fromkeys(point.value(key) for point in spanned.points))
+    found = [point.value(key) for point in spanned.points]
+    return [value for at, value in enumerate(found) if value not in found[:at]]  # tables have no hash
 
 
 def _chosen(spanned: Spanned, figure: Figure, x: str, panel: Any, series: Any) -> list[Point]:
