@@ -17,7 +17,8 @@ from nodes.st.options import Printed as StPrinted
 from nodes.to.options import ToPrinted
 
 RuleSets = Mapping[str, Sequence[str]]  # name -> lines of the protocol's table
-PLAIN = ("repaired", "live", "tree", "evidence", "random")  # of these there are more
+STRANGERS = "strangers"  # the repaired rules, among PDUs of programs that do not keep them
+PLAIN = ("repaired", STRANGERS, "live", "tree", "evidence", "random")  # of these there are more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,7 @@ SPACES: Mapping[str, Space] = {
     "st": Space(
         rules={
             "repaired": [],
+            STRANGERS: [],
             "range": ['recovery = "range"'],
             "go-back": ['recovery = "go_back"'],
             "printed": ['rules = "printed"'],
@@ -75,6 +77,7 @@ SPACES: Mapping[str, Space] = {
     "to": Space(
         rules={
             "repaired": [],
+            STRANGERS: [],
             "live": ['recovery = "live"'],
             "range": ['resend = "range"'],
             "live-range": ['recovery = "live"', 'resend = "range"'],
@@ -95,6 +98,7 @@ SPACES: Mapping[str, Space] = {
     "delta": Space(
         rules={
             "repaired": [],
+            STRANGERS: [],
             "unbounded": ['scheme = "unbounded"'],
             "hold": ['scheme = "hold"'],
             "printed": ['rules = "printed"'],
@@ -113,6 +117,7 @@ SPACES: Mapping[str, Space] = {
     "him": Space(
         rules={
             "repaired": [],
+            STRANGERS: [],
             "tree": ['confirm = "tree"'],
             "evidence": ['confirm = "evidence"'],
             "silence": ['confirm = "silence"'],
@@ -149,6 +154,7 @@ SPACES: Mapping[str, Space] = {
     "cmd": Space(
         rules={
             "repaired": [],
+            STRANGERS: [],
             "unpruned": ['scheme = "unpruned"'],
             "matrix": ['scheme = "matrix"'],
             "printed": ['rules = "printed"'],
@@ -169,7 +175,7 @@ SPACES: Mapping[str, Space] = {
 
 def numbers(rules: str) -> range:
     """Of the scenarios of a rule set."""
-    return range(16 if rules in PLAIN else 5)
+    return range(24 if rules in PLAIN else 6)
 
 
 def drawn(protocol: str, rules: str, number: int) -> str:
@@ -184,6 +190,8 @@ def drawn(protocol: str, rules: str, number: int) -> str:
         lines.append(f'[[impair]]\non = "receivers"\nloss = "{draw.choice((0, 1, 3, 8, 20))}%"')
         if space.delays:
             lines.append(f'delay = "{draw.choice((1, 2, 5, 9))}ms"\njitter = "{draw.choice((0, 500, 900))}us"')
+    if draw.random() < 0.15:
+        lines.append(f"[node]\nbuffer_pdus = {draw.choice((1, 2, 4, 16))}")
     lines.append('[workload]\nkind = "script"')
     for _ in range(draw.randrange(3, space.messages + 1)):
         to = names if space.to_all or draw.random() < 0.4 else draw.sample(names, draw.randrange(1, n + 1))

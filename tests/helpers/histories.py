@@ -9,17 +9,21 @@ many steps it has, a digest of all, and a character for each of the first: enoug
 
 from __future__ import annotations
 
+import random
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from hashlib import sha256
+from typing import Any
 
 from harness.explore.judging import ENDLESS
 from harness.explore.memory import Endless, Run
 from harness.scenario import loads
 from nodes.machine import Send
+from nodes.wire import Pdu, decode_untrusted, encode
 from tests import ROOT
-from tests.helpers.drawn import SPACES, drawn, numbers
+from tests.helpers.drawn import SPACES, STRANGERS, drawn, numbers
 
 KEPT = ROOT / "tests" / "histories"
 MARKS = 250  # so many steps of a history have a character
@@ -34,11 +38,14 @@ def history(protocol: str, rules: str, number: int) -> list[str]:
     run = Run(loads(drawn(protocol, rules, number)))
     world, network = run.world, run.world._network
     sent: list[tuple[int, str]] = []  # how many NOTEs there were before
+    strangers = Strangers(run, random.Random(number)) if rules == STRANGERS else None
 
     def put(src: int, send: Send) -> None:
         to = "all" if send.to is None else ", ".join(f"n{node}" for node in send.to)
         sent.append((len(world.events), f"{world.now} n{src} sends {send.pdu} to {to}"))
         network(src, send)
+        if strangers is not None:
+            strangers.hear(send.pdu)
 
     world.connect(put)
     try:
@@ -46,6 +53,38 @@ def history(protocol: str, rules: str, number: int) -> list[str]:
     except Endless:
         end = ENDLESS
     return [*_merged(run, sent), f"{world.now} {end}", *_states(run)]
+
+
+class Strangers:
+    """What nobody of the group sends, but a program with a mistake might: PDUs with one number changed, or repeated."""
+
+    def __init__(self, run: Run, draw: random.Random) -> None:
+        self._world, self._draw = run.world, draw
+        self._nodes = [int(node[1:]) for node in run.scenario.nodes]
+
+    def hear(self, pdu: Pdu) -> None:
+        draw = self._draw
+        if draw.random() > 0.1:
+            return
+        name = draw.choice([field.name for field in fields(pdu)])
+        try:
+            other = decode_untrusted(encode(replace(pdu, **{name: self._changed(getattr(pdu, name))})))
+        except ValueError:  # such a PDU cannot be
+            return
+        node, after_ns = draw.choice(self._nodes), draw.choice((1, 5, 50)) * 1_000_000
+        self._world.at(self._world.now + after_ns, lambda: self._arrive(node, other))
+
+    def _changed(self, value: Any) -> Any:
+        if isinstance(value, int):
+            return value + self._draw.choice((-2, -1, 0, 1, 2, 100))
+        if isinstance(value, tuple) and value:
+            at = self._draw.randrange(len(value))
+            return (*value[:at], self._changed(value[at]), *value[at + 1 :])
+        return value
+
+    def _arrive(self, node: int, pdu: Pdu) -> None:
+        if self._world.runs(node):
+            self._world.arrive(node, pdu)
 
 
 def _merged(run: Run, sent: Sequence[tuple[int, str]]) -> Iterator[str]:
