@@ -4,9 +4,8 @@ What is watched are the invariants of the machines, by number:
 
     I1 nobody is believed to have what it does not have      I2 what an entity has and knows only grows
     I3 what is pre-acknowledged has been accepted by all     I4 one round, one line
-    I6 the snapshot of a round never changes                 I8 after the last message the channel falls silent
-
-(I5, delivered logs only grow, and I7, the sorted parts agree, are what the judges of order and prefix see.)
+    I5 what is delivered is delivered, and once              I6 the snapshot of a round never changes
+    I7 what a round sorts is sorted equally by all           I8 after the last message the channel falls silent
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any
 from captures.evidence import Event, Evidence, Notes
 from harness.judges import Outcome, judge
 from harness.world import Loss, World, no_loss
-from nodes.machine import Machine, Setting
+from nodes.machine import Log, Machine, Setting
 from nodes.st.machine import St
 from nodes.st.options import StOptions, Timing
 from nodes.st.round import Mode
@@ -38,6 +37,7 @@ class Broken(AssertionError):
 
 
 Entity = St | To
+Message = tuple[int, int]  # source, number
 
 
 class Watched(World):
@@ -49,17 +49,48 @@ class Watched(World):
         self._steps = 0
         self._known: dict[int, tuple[object, list[list[int]]]] = {}
         self._lines: dict[object, tuple[int, ...]] = {}
+        self._delivered: dict[int, set[Message]] = {}
+        self._epochs: dict[int, int] = {}
+        self._sorted: dict[object, dict[int, list[Message]]] = {}
+
+    def start(self, number: int, machine: Machine) -> None:
+        self._delivered.pop(number, None)
+        super().start(number, machine)
+
+    def note(self, number: int, log: Log) -> None:
+        super().note(number, log)
+        if log.kind is NoteKind.DELIVERED:
+            mine = self._delivered.setdefault(number, set())
+            if (log.about, log.seq) in mine:
+                raise Broken(f"I5: n{number} delivered {log.about}:{log.seq} again")
+            mine.add((log.about, log.seq))
 
     def _after(self, number: int, outputs: list[Any]) -> None:
         super()._after(number, outputs)
         self._steps += 1
-        if self._steps % self.every == 0:
-            machine = self._nodes[number].machine
-            if isinstance(machine, Entity):
+        machine = self._nodes[number].machine
+        if isinstance(machine, Entity):
+            if self._epochs.get(number) != machine.core.phase.epoch:
+                self._epochs[number] = machine.core.phase.epoch
+                self.compare_sorted(number, machine)
+            if self._steps % self.every == 0:
                 self.look(number, machine)
 
+    def compare_sorted(self, number: int, machine: Entity) -> None:
+        """I7, at one who has just ended a round: his log is what the round sorted."""
+        view = view_of(machine)
+        if view is None:
+            return
+        known = self._sorted.setdefault((machine.core.phase.epoch, view.code), {})
+        mine = known[number] = [(p.src, p.tseq) for p in machine.transfer.log.all()]
+        for k, theirs in known.items():
+            common = set(mine) & set(theirs)
+            one, other = ([message for message in log if message in common] for log in (mine, theirs))
+            if one != other:
+                raise Broken(f"I7: round {machine.core.phase.epoch}: n{number} sorted {one}, n{k} {other}")
+
     def look(self, number: int, machine: Entity) -> None:
-        """I1 to I4 at one machine, against those that are in the same view."""
+        """I1 to I5 at one machine, against those that are in the same view."""
         log, view = machine.transfer.log, view_of(machine)
         if view is None:
             return
@@ -81,6 +112,10 @@ class Watched(World):
             for k, other in others.items():
                 if other.treq[p.src - 1] <= p.tseq:
                     raise Broken(f"I3: n{number} pre-acknowledged {p.src}:{p.tseq}, n{k} has not accepted it")
+        delivered = self._delivered.get(number, set())
+        for p in log.all():
+            if (p.src, machine.transfer._membership.id(p)) in delivered:
+                raise Broken(f"I5: n{number} has delivered {p.src}:{p.tseq} and holds it again")
         if current is not None and current.c is not None:
             agreed = self._lines.setdefault((current.number, view.code), current.c)
             if agreed != current.c:

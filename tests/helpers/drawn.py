@@ -33,6 +33,7 @@ class Space:
     pdus: tuple[str, ...]  # types of which some are lost
     within_ms: int
     messages: int  # at most
+    stops: tuple[int, ...] = (0, 1, 1, 2, 3)  # how many nodes something happens to
     to_all: bool = False
     delays: bool = True
     table: tuple[str, ...] = ()  # lines of the protocol's table that are always there
@@ -89,8 +90,9 @@ SPACES: Mapping[str, Space] = {
         nodes=(3, 4, 5),
         faults=(*_OFTEN, "crash", "crash", "leave"),
         pdus=("DATA", "STOP", "STOP_PACK", "STOP_ACK", "RCV", "RCV_PACK", "RCV_ACK"),
-        within_ms=140,
-        messages=16,
+        within_ms=180,
+        messages=20,
+        stops=(1, 1, 2, 2, 3, 4, 5),
         to_all=True,
         delays=False,
         sometimes=("silence = 6", "window = 3", 'heartbeat = "6ms"', 'stop = "40ms"', "quorum = 2"),
@@ -144,9 +146,16 @@ SPACES: Mapping[str, Space] = {
             "neighbours = 2",
             "hasten = false",
             "fanout = 1",
+            "fanout = 2",
+            "q = 1",
             "q = 2",
+            "rtry = 1",
             "rtry = 2",
+            "maxfail = 0",
             "maxfail = 1",
+            "disjoin = false",
+            'decide = "30ms"',
+            'spread = "0%"',
             'alive = "40ms"',
             'pace = "own"',
         ),
@@ -198,7 +207,7 @@ def drawn(protocol: str, rules: str, number: int) -> str:
         at_ms = draw.choice((draw.randrange(space.within_ms), draw.randrange(space.within_ms // 4)))
         lines.append(f'[[workload.message]]\nat = "{at_ms}ms"\nnode = "{draw.choice(names)}"\nto = {_list(to)}')
         lines.append(f'data = "{"x" * draw.choice((0, 3, 3, 40))}"')
-    for node in draw.sample(names, min(n, draw.choice((0, 1, 1, 2, 3)))):  # who is gone is not stopped as well
+    for node in draw.sample(names, min(n, draw.choice(space.stops))):  # who is gone is not stopped as well
         lines += _fault(draw, space, names, node)
     for _ in range(draw.choice((0, 0, 1, 2))):
         lines.append(f'[[fault]]\nkind = "drop"\npdu = {{ type = "{draw.choice(space.pdus)}" }}')
@@ -213,7 +222,7 @@ def _sometimes(draw: random.Random, space: Space, rules: str) -> list[str]:
     for line in space.sometimes:
         key = line.partition(" ")[0]
         if draw.random() < 0.2 and not any(one.startswith(f"{key} ") for one in space.rules[rules]):
-            lines.setdefault(key, line)
+            lines[key] = line
     return list(lines.values())
 
 

@@ -7,7 +7,8 @@ from itertools import count
 
 import pytest
 
-from nodes.st import rules
+from nodes.st import recovery, rules
+from nodes.st.lines import sort_rear
 from nodes.st.logs import ReceiveLog
 from nodes.st.minima import Minima
 from nodes.st.round import Round
@@ -41,11 +42,25 @@ def own_line(self: Round, members: frozenset[int]) -> tuple[int, ...] | None:
     return agreed and tuple([c + next(numbers) for c in agreed])
 
 
+def hasty_delivery(self: ReceiveLog) -> list[DataBlock]:
+    """What is confirmed is delivered and yet kept."""
+    confirmed = confirm(self)
+    self.prl.extend(confirmed)
+    return confirmed
+
+
+def own_order(rear: Sequence[DataBlock], order: Sequence[int]) -> list[DataBlock]:
+    """Everybody sorts in another way."""
+    return sort_rear(rear, order)[:: (-1) ** next(numbers)]
+
+
 BROKEN: list[tuple[str, object, str, Callable[..., object]]] = [
     ("I1", Minima, "raise_column", hasty_belief),
     ("I2", ReceiveLog, "confirm", forgetful),
     ("I3", rules, "least_of_all", one_too_early),
     ("I4", Round, "line", own_line),
+    ("I5", ReceiveLog, "confirm", hasty_delivery),
+    ("I7", recovery, "sort_rear", own_order),
 ]
 
 
