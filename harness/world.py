@@ -48,7 +48,7 @@ class Witness(typing.Protocol):
     def noted(self, number: int, kind: NoteKind, text: str, now_ns: int) -> None:
         """A node noted something."""
 
-    def sent(self, number: int, pdu: Pdu) -> None:
+    def sent(self, number: int, send: Send) -> None:
         """A node put out a PDU."""
 
     def struck(self, fault: FaultNote) -> None:
@@ -284,7 +284,7 @@ class World:
             if isinstance(output, Send):
                 self.sent.append((self.now, output.pdu))
                 if self.witness is not None:
-                    self.witness.sent(number, output.pdu)
+                    self.witness.sent(number, output)
                 if node.linked:
                     self._network(number, output)
             else:

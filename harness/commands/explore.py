@@ -13,8 +13,12 @@ HELP = "search for a schedule that breaks a protocol"
 EXAMPLES = (
     "  tutti explore cmd --set cmd.rules=printed\n"
     "  tutti explore to --seconds 600 --plateau 5000\n"
-    "  tutti explore my.toml --runs 2000 --keep"
+    "  tutti explore my.toml --runs 2000 --keep\n"
+    "  tutti explore st --systematic 2"
 )
+
+
+SECONDS = 60.0
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,9 +26,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scenario", metavar="SCENARIO|PROTOCOL", help="a scenario, or a protocol's plain one")
     set_option(parser, "change a value of the scenario, e.g. st.rules=printed or explore.most_faults=2 (repeatable)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the search (default: 1)")
-    parser.add_argument("--seconds", type=float, default=60.0, metavar="N", help="stop after (default: 60)")
+    parser.add_argument("--seconds", type=float, metavar="N", help=f"stop after (default: {SECONDS:.0f})")
     parser.add_argument("--runs", type=int, metavar="N", help="stop after so many runs")
     parser.add_argument("--plateau", type=int, metavar="N", help="stop after so many runs without anything new")
+    parser.add_argument(
+        "--systematic", type=int, metavar="K", help="not by chance: every schedule with at most K faults of single PDUs"
+    )
     parser.add_argument("--all", action="store_true", help="go on after a failure, for one of each kind")
     parser.add_argument("--jobs", type=int, metavar="N", help="processes (default: one per core)")
     parser.add_argument("--master", metavar="URL", help="search on a Spark cluster")
@@ -46,21 +53,24 @@ def call(arguments: argparse.Namespace) -> int:
 
     from harness.explore.base import base_of
     from harness.explore.coverage import write_coverage
-    from harness.explore.job import Afterwards, explore
+    from harness.explore.job import Afterwards, explore, explore_all
     from harness.explore.search import Bounds, Where
-    from harness.explore.told import document, summary
+    from harness.explore.told import document, summary, systematic_document, systematic_summary
 
     base = base_of(arguments.scenario, arguments.settings)
-    bounds = Bounds(arguments.seconds, arguments.runs, arguments.plateau, arguments.all)
+    seconds = arguments.seconds or (None if arguments.systematic is not None else SECONDS)
+    bounds = Bounds(seconds, arguments.runs, arguments.plateau, arguments.all)
     where = Where(arguments.jobs, arguments.master)
     afterwards = Afterwards(arguments.out, arguments.keep, not arguments.memory_only)
-    tally, results = explore(base, arguments.seed, bounds, where, afterwards)
-    pages = [arguments.coverage] * bool(arguments.coverage) + [f"{arguments.out}/coverage.html"] * bool(arguments.out)
-    for page in pages:
-        write_coverage(Path(page), base, tally)
-    if arguments.json:
-        print(json.dumps(document(base, tally, results), indent=1, sort_keys=True, ensure_ascii=False))
+    if arguments.systematic is not None:
+        state, results = explore_all(base, arguments.systematic, bounds, where, afterwards)
+        told = (systematic_document if arguments.json else systematic_summary)(base, state, results)
     else:
-        print(summary(base, tally, results))
+        tally, results = explore(base, arguments.seed, bounds, where, afterwards)
+        for page in (arguments.coverage, arguments.out and f"{arguments.out}/coverage.html"):
+            if page:
+                write_coverage(Path(page), base, tally)
+        told = (document if arguments.json else summary)(base, tally, results)
+    print(told if isinstance(told, str) else json.dumps(told, indent=1, sort_keys=True, ensure_ascii=False))
     sys.stdout.flush()
     return VIOLATED if results else PASS

@@ -13,7 +13,8 @@ from harness.explore.found import Result, confirm, result_of, shrunk, write
 from harness.explore.hunt import Failure
 from harness.explore.journal import Journal
 from harness.explore.search import Bounds, Tally, Where, search
-from harness.explore.told import progress
+from harness.explore.systematic import Systematic, small, systematic
+from harness.explore.told import progress, systematic_progress
 from harness.scenario.model import Scenario
 from harness.terminal import ProgressLine
 
@@ -59,6 +60,22 @@ def _told_when_interrupted(out: Path, line: ProgressLine) -> Iterator[None]:
         line.clear()
         sys.stderr.write(f"all that was seen is in {out}: the same command goes on from there\n")
         raise
+
+
+def explore_all(
+    base: Scenario, most: int, bounds: Bounds, where: Where, afterwards: Afterwards
+) -> tuple[Systematic, list[Result]]:
+    """Carry out every schedule with so many faults; make the same of each failure."""
+    base = small(base)
+    out = Path(afterwards.out or f"build/explore/{base.name}")
+    line = ProgressLine(base.name)
+
+    def told(now: Systematic) -> None:
+        line.show(f"{base.name}: {systematic_progress(now)}")
+
+    state = systematic(base, most, where, bounds.seconds, bounds.every, told)
+    line.clear()
+    return state, [_made(base, *failure, out, afterwards, line) for failure in state.failures]
 
 
 def _made(

@@ -40,7 +40,12 @@ class Judged:
 
 def judged(case: Scenario, space: Explore = _PLAIN) -> Judged:
     """Carry out a case, and judge what its protocol promises, what the space adds, and what the case itself expects."""
-    run = Run(case)
+    return judged_run(Run(case), space)
+
+
+def judged_run(run: Run, space: Explore = _PLAIN) -> Judged:
+    """The same for a run that has not begun, at which somebody looks."""
+    case = run.scenario
     try:
         run.all()
     except Endless as error:

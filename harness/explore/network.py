@@ -60,6 +60,7 @@ class Network:
         self._down: set[str] = set()  # interfaces
         self._sources = {end.mac: int(host[1:]) for host in plan.hosts for end in plan.interfaces(host)}
         self.watch: Watch | None = None
+        self.offer: Arrive | None = None  # told of what comes to the port towards a node
         self.offered: Counter[tuple[str, int, int]] = Counter()  # PDUs by type, source and the port they came to
         if plan.channel is not None:
             queue = Impairment(delay_ns=plan.channel.delay_ns, rate_bps=plan.channel.rate_bps)
@@ -142,6 +143,8 @@ class Network:
         now = self._world.now
         if self.watch is not None:
             self.offered[frame.pdu.TYPE.title, frame.src, step.receiver] += 1
+        if self.offer is not None:
+            self.offer(step.receiver, frame)
         rule = taking(self._rules.get(step.receiver, ()), frame.pdu, now)
         if rule is None:
             self._port(step, frame)

@@ -13,8 +13,7 @@ from typing import Any
 
 from harness.explore.milestones import step_of, step_of_fault
 from nodes.facet import ProtocolSpec
-from nodes.machine import Input, Machine, Received
-from nodes.wire import Pdu
+from nodes.machine import Input, Machine, Received, Send
 from nodes.wire.fault import FaultNote
 from nodes.wire.note import NoteKind
 
@@ -63,9 +62,9 @@ class Novelty:
         self.words.setdefault((self._noted.get(number, ""), name), now_ns)
         self._noted[number] = name
 
-    def sent(self, number: int, pdu: Pdu) -> None:
+    def sent(self, number: int, send: Send) -> None:
         """A node put out a PDU."""
-        self.tracks[number].append(pdu.TYPE.title)
+        self.tracks[number].append(send.pdu.TYPE.title)
 
     def struck(self, fault: FaultNote) -> None:
         """A fault began or ended."""

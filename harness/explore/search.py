@@ -7,8 +7,9 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 from harness.explore.hunt import BATCH, Failure
 from harness.explore.journal import Journal
@@ -102,7 +103,9 @@ class Tally:
 
 
 Told = Callable[[Tally], None]
-Runner = Callable[[Iterator[Order]], Iterator[tuple[Order, News | str]]]
+T = TypeVar("T")
+R = TypeVar("R")
+Runner = Callable[[Iterable[T]], Iterator[tuple[T, R | str]]]
 
 
 def search(
@@ -124,9 +127,9 @@ def search(
             )
             ordered += count
 
-    with ExitStack() as stack:
+    with at_once(where, obey) as runner:
         tally.ended = _ended(tally, bounds)
-        results: Iterable[tuple[Order, News | str]] = () if tally.ended else _runner(where, stack)(orders())
+        results: Iterable[tuple[Order, News | str]] = () if tally.ended else runner(orders())
         for _, news in results:
             if isinstance(news, str):
                 raise SearchError(news)
@@ -149,20 +152,25 @@ def _batches(tally: Tally, bounds: Bounds, ordered: int) -> int:
     return max(1, count)
 
 
-def _runner(where: Where, stack: ExitStack) -> Runner:
+@contextlib.contextmanager
+def at_once(
+    where: Where, work: Callable[[T], R | str]
+) -> Iterator[Callable[[Iterable[T]], Iterator[tuple[T, R | str]]]]:
+    """What carries out tasks in as many processes as is said; a string in place of a result is why there is none."""
     if where.master is None:
         jobs = where.jobs or len(os.sched_getaffinity(0))
-        return lambda orders: run_local(orders, jobs, _obey_niced, str)
+        yield lambda tasks: run_local(tasks, jobs, partial(_niced, work), str)
+        return
     from harness.parallel.cluster import cluster_session, room, run_on
 
-    session = stack.enter_context(cluster_session(where.master, "explore"))
-    return lambda orders: run_on(session, orders, where.jobs or room(session), obey, str)
+    with cluster_session(where.master, "explore") as session:
+        yield lambda tasks: run_on(session, tasks, where.jobs or room(session), work, str)
 
 
-def _obey_niced(order: Order) -> News | str:
+def _niced(work: Callable[[T], R], task: T) -> R:
     with contextlib.suppress(OSError):
         os.nice(5)
-    return obey(order)
+    return work(task)
 
 
 def _ended(tally: Tally, bounds: Bounds) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.explore.found import Result
 from harness.explore.search import Tally
+from harness.explore.systematic import Systematic
 from harness.scenario.model import Scenario
 from nodes.protocols import protocol
 
@@ -35,20 +36,74 @@ def summary(base: Scenario, tally: Tally, results: Sequence[Result]) -> str:
     ]
     lines += [f"never came to it: {name}" for name in missed(base, tally)]
     for result in results:
-        lines += [
-            "",
-            result.sentence,
-            f"  found in run {result.run} after {result.seconds:.0f} s",
-            f"  shrunk in {result.shrink_seconds:.0f} s to {result.size}",
-            f"  {os.path.relpath(result.file)}",
-        ]
-        if result.network == "":
-            lines.append("  confirmed on the emulated network")
-        elif result.network:
-            lines.append(f"  NOT so on the emulated network, which is a mistake of ours: {result.network}")
+        lines += _lines_of(result)
     if not results:
         lines.append(f"nothing found: with 95% confidence less than {tally.excluded:.2%} of such runs fail")
     return "\n".join(lines)
+
+
+def _lines_of(result: Result) -> list[str]:
+    lines = [
+        "",
+        result.sentence,
+        f"  found in run {result.run} after {result.seconds:.0f} s",
+        f"  shrunk in {result.shrink_seconds:.0f} s to {result.size}",
+        f"  {os.path.relpath(result.file)}",
+    ]
+    if result.network == "":
+        lines.append("  confirmed on the emulated network")
+    elif result.network:
+        lines.append(f"  NOT so on the emulated network, which is a mistake of ours: {result.network}")
+    return lines
+
+
+def systematic_progress(state: Systematic) -> str:
+    """The line that is written over."""
+    done, known, depth = state.done[-1], state.counts[-1], len(state.counts) - 1
+    rate = state.runs / state.seconds if state.seconds else 0.0
+    schedules = f"{done} of {known} schedules with {depth} faults (of at most {state.most})"
+    return f"{schedules}, {rate:.0f}/s, {len(state.failures)} failures"
+
+
+def systematic_summary(base: Scenario, state: Systematic, results: Sequence[Result]) -> str:
+    """What came of all schedules."""
+    kinds = ", ".join(state.kinds)
+    counts = " + ".join(f"{done}" if done == known else f"{done} of {known}" for done, known in _done(state))
+    lines = [
+        f"{base.name}: schedules with at most {state.most} faults ({kinds}), by their number: {counts}, "
+        f"carried out in {state.seconds:.0f} s",
+        f"left out: {state.nobody} PDUs at which nobody was left to take them",
+    ]
+    for result in results:
+        lines += _lines_of(result)
+    if state.is_whole and not results:
+        lines.append(f"these are all, and nothing is broken: no {state.most} of these faults break {base.name}")
+    elif not state.is_whole:
+        lines.append(f"these are not all: ended by {state.ended}")
+    return "\n".join(lines)
+
+
+def _done(state: Systematic) -> list[tuple[int, int]]:
+    return list(zip(state.done, state.counts, strict=True))
+
+
+def systematic_document(base: Scenario, state: Systematic, results: Sequence[Result]) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "scenario": base.name,
+        "protocol": base.protocol,
+        "most": state.most,
+        "kinds": list(state.kinds),
+        "schedules": [{"faults": n, "done": done, "known": known} for n, (done, known) in enumerate(_done(state))],
+        "all": state.is_whole,
+        "nobody_left": state.nobody,
+        "seconds": round(state.seconds, 3),
+        "failures": [_plain(one) for one in results],
+    }
+
+
+def _plain(result: Result) -> dict[str, Any]:
+    return asdict(result) | {"network": "confirmed" if result.network == "" else result.network}
 
 
 def document(base: Scenario, tally: Tally, results: Sequence[Result]) -> dict[str, Any]:
@@ -64,5 +119,5 @@ def document(base: Scenario, tally: Tally, results: Sequence[Result]) -> dict[st
         "milestones": {one.name: tally.milestones.get(one.name) for one in protocol(base.protocol).milestones},
         "ended": tally.ended,
         "excluded_rate": None if results else tally.excluded,
-        "failures": [asdict(one) | {"network": "confirmed" if one.network == "" else one.network} for one in results],
+        "failures": [_plain(one) for one in results],
     }
