@@ -104,7 +104,7 @@ def _curves(
     for number, (series, points) in enumerate(by_series):
         of = "" if figure.series is None else f"{short(figure.series)} = {words_of(series)}"
         for metric in figure.y:
-            label = ", ".join(part for part in (metric if len(figure.y) > 1 or not of else "", of) if part)
+            label = ", ".join(part for part in (metric if len(figure.y) > 1 else "", of) if part) or "measured"
             dots = [
                 Dot(_x(x, point), row["value"], row["low"], row["high"])
                 for point in points

@@ -119,11 +119,13 @@ class Tester:
         return self._busy(self.store[key])
 
     def keep(self, key: Key) -> None:
-        """For another while: as long as it may be undecided, and after the END for late reports only."""
+        """For another while: as long as it may be undecided, and after the END for late reports, and for those who have
+        missed it and ask (D-HI-20): to them, who has forgotten it is gone."""
         ended = key in self.store and self.store[key].ended
         options = self._core.options
         rto_ns = max(self._core.group_rto_ns(), options.rto_initial_ns) if ended else options.rto_max_ns
-        self._core.after(("forget", *key), self._keep_ns(rto_ns))
+        asked_ns = patience_ns(options) + ((1 << options.q) - 1) * options.rto_max_ns if ended else 0
+        self._core.after(("forget", *key), self._keep_ns(rto_ns) + asked_ns)
 
     def forget(self, key: Key) -> None:
         held = self.store[key]

@@ -13,7 +13,7 @@ from captures.metrics import measure
 from nodes.him.evaluation import completion_ns, packets, packets_one_dead, packets_with_tree
 from nodes.him.options import HimOptions
 from nodes.him.seal import hash_of
-from nodes.wire.him import HimData, HimPdu, HimQuery, HimReport, Reason
+from nodes.wire.him import HimData, HimEnd, HimPdu, HimQuery, HimReport, Reason
 from nodes.wire.note import NoteKind
 from tests.helpers.group import MS, SLOW, Group, options
 
@@ -604,3 +604,21 @@ def test_an_old_message_is_not_delivered_again() -> None:
     group.world.receive(2, data)
     assert group.refused(2) == ["old"]
     assert not group.violations("HI-3")
+
+
+def test_who_missed_the_end_hears_it_though_the_group_is_quick() -> None:
+    """It asks after the longest time-out that there may be (D-HI-20); the originator must still know by then."""
+    group = Group(5, options(HimOptions(), rto_initial_ns=20 * MS), one_way_ns=5 * MS)
+    came: list[int] = []
+
+    def first_end(pdu: HimPdu, receiver: int, now: int) -> bool:
+        if not isinstance(pdu, HimEnd) or receiver != 3:
+            return False
+        came.append(now)
+        return len(came) == 1
+
+    group.dropped = first_end
+    group.submit()
+    group.world.run(group.world.now + 60_000 * MS)
+    assert group.results() == ["SUCCESS"] and len(came) == 2
+    assert group.alarms() == []

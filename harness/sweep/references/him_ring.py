@@ -5,7 +5,8 @@ every packet is lost with chance f, and in which one node may be down. Two sets 
 
     printed    one REPORT after a test that ended badly; only DATA starts a test; the sender waits for T_dec
     repaired   a REPORT is repeated; a question of a later round starts a test, a bad test is repeated, and asks
-               again whom it missed; who answers or asks is no suspect; the first REPORT starts the next round
+               again whom it missed; who answers or asks is no suspect; the first REPORT starts the next round;
+               who holds a message and was not told how it ended asks the sender in the end
 
     ./tutti python -m harness.sweep.references.him_ring     writes him_ring.csv and him_ring_down.csv, some minutes
 
@@ -33,6 +34,7 @@ TRIES = MAXFAIL, ASKS, REPORTS = 5, 3, 3  # of the message after the first, of a
 ROUND_TRIP = 2.0
 TIMEOUT = ROUND_TRIP * 1.25 * 1.25  # of a question; with margins, since nothing varies
 DECIDE = TIMEOUT * (2 + 2 * (2**ASKS - 1) + REPORTS)
+LATE = 10 * DECIDE  # everything else is over by then
 
 TABLE = Path(__file__).with_suffix(".csv")
 
@@ -126,6 +128,9 @@ class Message:
         self._stop(0)
         self._nodes[0].ended = True
         self._to_all(self._ended)
+        if self.repaired:
+            for i in range(1, self.n):
+                self._after(LATE, partial(self._ask_for_end, i, 1))
 
     # Every node.
 
@@ -224,6 +229,16 @@ class Message:
             self._unicast(i, partial(self._ended, i))  # it has not heard the END
         else:
             self._reported(round_, set(missed))
+
+    def _ask_for_end(self, i: int, times: int) -> None:
+        node = self._nodes[i]
+        if node.has and not node.ended and times <= ASKS:
+            self._unicast(0, partial(self._tell_end, i))
+            self._after(TIMEOUT * 2 ** (times - 1), partial(self._ask_for_end, i, times + 1))
+
+    def _tell_end(self, i: int) -> None:
+        self._unicast(i, lambda: None)  # the answer, as to any question
+        self._unicast(i, partial(self._ended, i))
 
     def _ended(self, i: int) -> None:
         node = self._nodes[i]
