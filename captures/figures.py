@@ -147,12 +147,18 @@ def _ticks(axes: Any, xs: Sequence[float]) -> None:
 
 def _legend(figure: Any, axes: Sequence[Any], picture: Picture) -> None:
     """Each label once, beside the panels: what is measured, each with its formulas."""
-    rank = {curve.label: curve.colour for panel in picture.panels for curve in panel.curves}
+    from matplotlib.lines import Line2D
+
+    curves = [curve for panel in picture.panels for curve in panel.curves]
+    rank = {curve.label: curve.colour for curve in curves}
     found: dict[str, Any] = {}
     for place in axes:
         for handle, label in zip(*place.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    measured = {curve.label for panel in picture.panels for curve in panel.curves if curve.style == "measured"}
+    for curve in curves:
+        if curve.colour != rank[curve.label]:  # one name for the lines of several colours
+            found[curve.label] = Line2D([], [], color="0.4", linestyle=_DASHES[curve.style], linewidth=1.3)
+    measured = {curve.label for curve in curves if curve.style == "measured"}
     labels = sorted(found, key=lambda label: (rank[label], label not in measured))
     handles = [found[label] for label in labels]
     if len(labels) > 1:
