@@ -106,6 +106,7 @@ class ProgramOptions:
     build: tuple[tuple[str, ...], ...] = ()  # commands, before the run, where the files without a directory are
     ready_within_ns: Annotated[int, "duration"] = 10_000_000_000
     adapter: Adapter | None = None
+    speaks: bool = False  # the program is its own adapter
     also: tuple[Daemon, ...] = ()
     node: tuple[OfNodes, ...] = ()
     used: tuple[str, ...] = ()
@@ -119,6 +120,8 @@ class ProgramOptions:
                 raise ValueError(f"{key} are whole paths")
         if not all(self.build) or not all(word for words in self.build for word in words[:1]):
             raise ValueError("build is a list of commands, each a list: the program and its arguments")
+        if self.adapter and self.speaks:
+            raise ValueError("a program that speaks itself needs no adapter")
         if self.ready_within_ns < 1:
             raise ValueError("ready_within is more than nothing")
         _check_files(self.files)
@@ -126,7 +129,7 @@ class ProgramOptions:
     @property
     def talks(self) -> str:
         """The name of the program that is told what to submit; empty if there is none."""
-        return _ADAPTER if self.adapter else ""
+        return _ADAPTER if self.adapter else self.main.called if self.speaks else ""
 
     def daemons(self) -> tuple[Daemon, ...]:
         """In the order in which they are started, each when the one before it is ready."""
@@ -150,7 +153,7 @@ def misfit(options: ProgramOptions, nodes: int) -> str:
 
 def deaf(options: ProgramOptions) -> str:
     """Why nothing can be submitted."""
-    return "" if options.adapter else "messages need a [program.adapter], which hands them to the program"
+    return "" if options.talks else "messages need a [program.adapter], which hands them to the program"
 
 
 def no_machine(setting: Setting, options: ProgramOptions) -> Machine:

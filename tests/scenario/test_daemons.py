@@ -95,6 +95,7 @@ def test_a_run_is_what_its_files_are_not_where_they_lie(tmp_path: Path) -> None:
         ("text=\\2", "text=\\3", "notes has 'view seq=\\\\1 text=\\\\3': invalid group reference 3"),
         ('node = ["n2"]', 'node = ["n3"]', "node names 'n3': this scenario has n1 to n2"),
         ('[program.adapter]\ncommand = ["./tool"]\n', "", "messages need a [program.adapter]"),
+        ("ready_port = 7", "ready_port = 7\nspeaks = true", "a program that speaks itself needs no adapter"),
         ("may_end", "may_stop", "has no key 'may_stop'"),
         ('name = "whole"', 'name = "whole"\nengine = "live"', "nodes of program run in virtual time only"),
         (

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,8 @@ async def ask(path: str, question: Any) -> asyncio.StreamReader:
     return reader
 
 
-async def submit() -> None:
-    """What tutti wants put."""
+async def submissions() -> AsyncIterator[tuple[int, str]]:
+    """Number and data of what tutti wants sent, which is said to be sent by then."""
     lines = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
@@ -52,29 +53,43 @@ async def submit() -> None:
     while line := await lines.readline():
         _, number, to, data = line.decode().split()
         say(f"note sent about={ME} seq={seq} peers={to} values={number}")
+        yield seq, data
+        seq += 1
+
+
+async def submit() -> None:
+    """What tutti wants put."""
+    async for seq, data in submissions():
         try:
             put = {"key": packed(f"m/{ME}/{seq}"), "value": packed(data)}
             await asyncio.wait_for(ask("/v3/kv/put", put), PATIENCE_S)
             say(f"note confirmed about={ME} seq={seq}")
         except FAILURES as error:
             say(f"note alarm about={ME} seq={seq} text=not confirmed: {type(error).__name__} {error}")
-        seq += 1
 
 
-async def deliver() -> None:
-    """What the member has, in its order, from where the last life of this adapter ended."""
-    seen = int(SEEN.read_text()) if SEEN.exists() else 0
-    question = {"key": packed("m/"), "range_end": packed("m0"), "start_revision": seen + 1}
+async def events(after: int) -> AsyncIterator[Any]:
+    """What this member has, in its order, after a revision."""
+    question = {"key": packed("m/"), "range_end": packed("m0"), "start_revision": after + 1}
     reader = await ask("/v3/watch", {"create_request": question})
     text = b""
     while True:
         text += (await reader.readexactly(int(await reader.readline(), 16) + 2))[:-2]
         *answers, text = text.split(b"\n")
         for answer in answers:
-            for event in json.loads(answer)["result"].get("events", ()):
-                _, origin, seq = unpacked(event["kv"]["key"]).split("/")
-                SEEN.write_text(event["kv"]["mod_revision"])
-                say(f"note delivered about={origin} seq={seq} data={unpacked(event['kv']['value'])}")
+            result = json.loads(answer)["result"]
+            if result.get("canceled"):
+                raise RuntimeError(f"the watch was ended: {result}")
+            for event in result.get("events", ()):
+                yield event
+
+
+async def deliver() -> None:
+    """What is new, from where the last life of this adapter ended."""
+    async for event in events(int(SEEN.read_text()) if SEEN.exists() else 0):
+        _, origin, seq = unpacked(event["kv"]["key"]).split("/")
+        SEEN.write_text(event["kv"]["mod_revision"])
+        say(f"note delivered about={origin} seq={seq} data={unpacked(event['kv']['value'])}")
 
 
 async def main() -> None:
@@ -83,4 +98,5 @@ async def main() -> None:
     await asyncio.gather(submit(), deliver())
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())
