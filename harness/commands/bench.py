@@ -30,6 +30,7 @@ OPTIONS = {
     "jobs": "--jobs",
     "tests": "--tests",
     "only": "--only",
+    "explore": "--explore",
 }
 
 
@@ -47,6 +48,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     mutants.add_argument("--seed", type=int, metavar="N", help="of what is drawn (default: 1)")
     mutants.add_argument("--jobs", type=int, metavar="N", help="so many side by side (default: 1)")
     mutants.add_argument("--tests", action="append", metavar="FILE", help="with this file of tests alone (repeatable)")
+    explore = "look for each with `tutti explore` for so many seconds of CPU time, in place of the tests"
+    mutants.add_argument("--explore", type=float, metavar="N", help=explore)
     mutants.add_argument("--only", action="append", metavar="MUTANT", help="this one alone (repeatable)")
 
 

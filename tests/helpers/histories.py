@@ -14,11 +14,13 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 from harness.explore.judging import ENDLESS
 from harness.explore.memory import Endless, Run
+from harness.explore.stage import START_NS
 from harness.scenario import loads
 from nodes.machine import Send
 from nodes.wire import Pdu, decode_untrusted, encode
@@ -56,11 +58,16 @@ def history(protocol: str, rules: str, number: int) -> list[str]:
 
 
 class Strangers:
-    """What nobody of the group sends, but a program with a mistake might: PDUs with one number changed, or repeated."""
+    """What nobody of the group sends, but a program with a mistake might: PDUs with one number changed, or repeated;
+    and messages that cannot be sent."""
 
     def __init__(self, run: Run, draw: random.Random) -> None:
         self._world, self._draw = run.world, draw
         self._nodes = [int(node[1:]) for node in run.scenario.nodes]
+        stranger, most = len(self._nodes) + 1, run.spec.max_payload
+        for to, size in (((stranger,), 1), ((1, stranger), 1), ((), 1), ((1,), most), ((1, 2), most + 1)):
+            at_ns, node = draw.randrange(100) * 1_000_000, draw.choice(self._nodes)
+            self._world.at(START_NS + at_ns, partial(self._world.submit, node, to, b"x" * size))
 
     def hear(self, pdu: Pdu) -> None:
         draw = self._draw

@@ -168,7 +168,7 @@ def test_one_line_in_a_round_that_a_stop_interrupts() -> None:
     one = entity_1()
     in_round(one)
     one.step(stops(ToStop, round=1, c=(27, 35, 39)), 3)
-    assert vm(one) is ViewMode.STOPPING and line(one) is None  # nobody fixes a line now
+    assert vm(one) is ViewMode.STOPPING and line(one) is None  # the snapshot of E3 will never come
     one.step(stops(ToStopAck, round=1, c=(27, 35, 39)), 4)
     assert vm(one) is ViewMode.NORMAL and line(one) == (27, 35, 39)
     one = entity_1()
@@ -176,6 +176,26 @@ def test_one_line_in_a_round_that_a_stop_interrupts() -> None:
     one.step(stops(ToStop), 3)
     one.step(stops(ToStopAck), 4)
     assert line(one) == (27, 37, 40)  # over those who live, if nobody had fixed it
+
+
+def test_nobody_fixes_a_line_in_a_stop_round_even_with_all_snapshots() -> None:
+    """E4's is the last to come, and it comes while E1 and the others agree that E3 has stopped."""
+    four = (ONE,) * 4
+    common: dict[str, Any] = {"cluster": 1, "n": 4, "v": four, "committed": four}
+    for stops_first in (False, True):
+        one = To(Setting(me=1, members=(1, 2, 3, 4), seed=4, slot_ns=SLOT), ToOptions())
+        one.step(Submit(1, (1, 2, 3, 4), b""), 0)
+        one.transfer.sl.tseq, one.transfer.log.treq[:] = 27, [27, 37, 40, 9]
+        snapshot = {"flags": 0, "epoch": 1, "a_t": (27, 35, 39, 9), "a_p": (1, 1, 1, 1)}
+        for src, tseq in ((2, 37), (3, 39)):
+            one.step(Received(ToRstPak(**common, **snapshot, src=src, tseq=tseq)), 1)
+        if stops_first:
+            said = {"v": (ONE, ONE, ONE + 1, ONE), "src": 2, "flags": 0, "epoch": 0, "tseq": 37, "round": 0}
+            one.step(Received(ToStop(**{**common, **said}, ack=(27, 37, 39, 9), c=(0, 0, 0, 0))), 2)
+            assert vm(one) is ViewMode.STOPPING
+        one.step(Received(ToRstPak(**common, **snapshot, src=4, tseq=9)), 3)
+        assert one.recovery.round is not None and one.recovery.round.snapshots.keys() == {1, 2, 3, 4}
+        assert line(one) == (None if stops_first else (27, 35, 39, 9))
 
 
 def test_report_about_a_joiner_that_died() -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated
 
 from harness.bench.mutants.operators import Mutant, mutants
-from harness.bench.mutants.trial import BUILD, Known, apart, killer, measured
+from harness.bench.mutants.trial import BUILD, Known, apart, explored, killer, measured
 from harness.bench.row import Refused, Row
 from harness.closure import ROOT
 
@@ -31,7 +31,7 @@ class Survivor(Row):
     """What no test sees."""
 
     name: Annotated[str, "SURVIVED {}"]
-    tests: Annotated[int, "{} tests reach it"]
+    tests: Annotated[int | None, "{} tests reach it"]
     diff: Annotated[str, "\n{}"]
 
 
@@ -66,14 +66,19 @@ def bench_mutants(
     jobs: int = 1,
     only: Iterable[str] = (),
     tests: Iterable[str] = (),
+    explore: float | None = None,
 ) -> Iterator[Row]:
-    """A random sample of all mutants, or those that are named."""
+    """A random sample of all mutants, or those that are named; with `explore`, a search of so many seconds of CPU time
+    in place of the tests."""
     for library in _LIBRARIES:
         importlib.import_module(library)
     chosen = drawn([protocol] if protocol else PROTOCOLS, sample, seed, set(only))
-    reach = {name: known(name, tests) for name in dict.fromkeys(mutant.protocol for mutant in chosen)}
+    protocols = dict.fromkeys(mutant.protocol for mutant in chosen)
+    reach = {name: known(name, tests) for name in protocols} if explore is None else {}
 
-    def tried(mutant: Mutant) -> tuple[Mutant, int, str | None]:
+    def tried(mutant: Mutant) -> tuple[Mutant, int | None, str | None]:
+        if explore is not None:
+            return mutant, None, apart(explored, mutant, seed, explore)
         found = reaching(mutant, reach[mutant.protocol])
         return mutant, len(found), apart(killer, mutant, found) if found else ""
 

@@ -108,6 +108,20 @@ def killer(mutant: Mutant, tests: Sequence[Known]) -> str:
     return "" if status == pytest.ExitCode.OK else chosen.failed or "its import"
 
 
+def explored(mutant: Mutant, seed: int, cpu_s: float) -> str:
+    """What `tutti explore` finds in so much CPU time, and in which run; empty if it finds nothing."""
+    sys.meta_path.insert(0, Changed(mutant))
+    from harness.explore.base import base_of
+    from harness.explore.hunt import Hunt
+
+    limit_cpu(cpu_s + _AT_LEAST_S)  # a run may be endless
+    state, end = Hunt(base_of(mutant.protocol), seed), _cpu_s() + cpu_s
+    while _cpu_s() < end:
+        for failure in state.batch():
+            return f"{', '.join(sorted(failure.broken))} in run {failure.runs}"
+    return ""
+
+
 class _Chosen:
     """Runs these tests in this order, each with its limit."""
 
