@@ -186,7 +186,7 @@ def test_nobody_fixes_a_line_in_a_stop_round_even_with_all_snapshots() -> None:
         one = To(Setting(me=1, members=(1, 2, 3, 4), seed=4, slot_ns=SLOT), ToOptions())
         one.step(Submit(1, (1, 2, 3, 4), b""), 0)
         one.transfer.sl.tseq, one.transfer.log.treq[:] = 27, [27, 37, 40, 9]
-        snapshot = {"flags": 0, "epoch": 1, "a_t": (27, 35, 39, 9), "a_p": (1, 1, 1, 1)}
+        snapshot: dict[str, Any] = {"flags": 0, "epoch": 1, "a_t": (27, 35, 39, 9), "a_p": (1, 1, 1, 1)}
         for src, tseq in ((2, 37), (3, 39)):
             one.step(Received(ToRstPak(**common, **snapshot, src=src, tseq=tseq)), 1)
         if stops_first:

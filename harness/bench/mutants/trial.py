@@ -157,8 +157,9 @@ class _Reach:
         self.places = tuple(places)
         self.tests: list[dict[str, Any]] = []
         self.failed: list[str] = []
-        self._all: dict[CodeType, frozenset[int]] = {}
-        self._left: dict[CodeType, set[int]] = {}
+        self._codes: dict[int, CodeType] = {}  # by identity: their hash is as dear as they are long
+        self._lines: dict[int, frozenset[int]] = {}  # none of those that are not asked for
+        self._left: dict[int, set[int]] = {}
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
@@ -168,8 +169,8 @@ class _Reach:
         sys.settrace(None)
         lines: dict[str, set[int]] = {}
         for code, left in self._left.items():
-            path = str(Path(code.co_filename).relative_to(ROOT))
-            lines.setdefault(path, set()).update(self._all[code] - left)
+            path = str(Path(self._codes[code].co_filename).relative_to(ROOT))
+            lines.setdefault(path, set()).update(self._lines[code] - left)
         reached = {path: sorted(seen) for path, seen in lines.items()}
         self.tests.append({"name": item.nodeid, "cpu_s": _cpu_s() - begin, "lines": reached})
         self._left = {}
@@ -179,21 +180,23 @@ class _Reach:
             self.failed.append(report.nodeid)
 
     def _called(self, frame: Any, event: str, argument: object) -> Any:
-        code = frame.f_code
+        code = id(frame.f_code)
+        lines = self._lines.get(code)
+        if lines is None:
+            self._codes[code] = frame.f_code
+            asked_for = frame.f_code.co_filename.startswith(self.places)
+            lines = frozenset(line for _, _, line in frame.f_code.co_lines() if line) if asked_for else frozenset()
+            self._lines[code] = lines
+        if not lines:
+            return None
         left = self._left.get(code)
         if left is None:
-            if not code.co_filename.startswith(self.places):
-                return None
-            seen = frozenset(line for _, _, line in code.co_lines() if line)
-            self._all[code], left = seen, set(seen)
-            self._left[code] = left
-        if not left:
-            return None
+            left = self._left[code] = set(lines)
         left.discard(frame.f_lineno)
-        return self._line
+        return self._line if left else None
 
     def _line(self, frame: Any, event: str, argument: object) -> Any:
-        left = self._left.get(frame.f_code)
+        left = self._left.get(id(frame.f_code))
         if left:
             left.discard(frame.f_lineno)
         return self._line if left else None
