@@ -160,7 +160,7 @@ def test_shipped_sweeps_are_right_and_every_formula_says_something(name: str, qu
 
 def test_several_scenarios_are_an_axis() -> None:
     spanned = load_sweep(shipped()["peers"], quick=True)
-    assert spanned.sweep.axes == ("scenario", "impair.0.loss")
+    assert spanned.sweep.axes == ("scenario", "fault.0.loss")
     protocols = {
         point.value("scenario"): of_seed[0].protocol
         for point, of_seed in zip(spanned.points, spanned.scenarios, strict=True)
