@@ -40,7 +40,7 @@ class Attachment:
     interface: str
     mac: str
     addresses: Mapping[int, str]  # of every node
-    ipv4: Mapping[int, str]  # the same; only programs of other people want any
+    for_programs: Sequence[tuple[str, str]]  # every node and its addresses, IPv4 first, for programs of other people
     group: str
     buffer_bytes: int = 4 * 1024 * 1024
     hop_limit: int = 32

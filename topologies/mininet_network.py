@@ -189,6 +189,19 @@ def _write(path: str, value: str) -> None:
     Path(path).write_text(value)
 
 
+def enable_ipv6(interface: str) -> None:
+    """With the addresses that it is given, and without a word by itself."""
+    for key, value in {
+        "accept_dad": "0",
+        "dad_transmits": "0",
+        "accept_ra": "0",
+        "router_solicitations": "0",
+        "addr_gen_mode": "1",
+        "disable_ipv6": "0",
+    }.items():
+        _write(f"/proc/sys/net/ipv6/conf/{interface}/{key}", value)
+
+
 class Network:
     """The built network. Make one per process: its namespace becomes the root of everything."""
 
@@ -245,18 +258,10 @@ class Network:
         self.netlink.close()
 
     def _silence(self, ipv6: bool, forwarding: bool = False) -> None:
-        conf = "/proc/sys/net/ipv6/conf/default/"
         if not ipv6:
-            _write(conf + "disable_ipv6", "1")
+            _write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")
             return
-        for key, value in {
-            "accept_dad": "0",
-            "dad_transmits": "0",
-            "accept_ra": "0",
-            "router_solicitations": "0",
-        }.items():
-            _write(conf + key, value)
-        _write(conf + "addr_gen_mode", "1")
+        enable_ipv6("default")
         if forwarding:
             _write("/proc/sys/net/ipv6/conf/all/forwarding", "1")
 
@@ -310,16 +315,7 @@ class Network:
             for end in self.plan.interfaces(name):
                 _fill_in_checksums(end.interface)
                 if self.plan.ipv6:
-                    conf = f"/proc/sys/net/ipv6/conf/{end.interface}/"
-                    for key, value in {
-                        "accept_dad": "0",
-                        "dad_transmits": "0",
-                        "accept_ra": "0",
-                        "router_solicitations": "0",
-                        "addr_gen_mode": "1",
-                        "disable_ipv6": "0",
-                    }.items():
-                        _write(conf + key, value)
+                    enable_ipv6(end.interface)
                 else:
                     _write(f"/proc/sys/net/ipv6/conf/{end.interface}/disable_ipv6", "1")
         netlink = self.netlink_of(name)

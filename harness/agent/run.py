@@ -32,10 +32,9 @@ from nodes.protocols import protocol
 from nodes.shell import NodeConfig, Submission, next_incarnation
 from nodes.tally import Tally
 from nodes.wire.note import Never, NoteKind, Over
-from topologies.ipv4 import address as ipv4
-from topologies.ipv4 import give_addresses
 from topologies.mininet_network import CHANNEL, Network, interface_counters
 from topologies.plan import Plan
+from topologies.program_addresses import give_addresses, ipv4, ipv6
 from topologies.seeds import seed_for
 
 _SECOND = 1_000_000_000
@@ -252,7 +251,11 @@ class _Run:
             interface=end.interface,
             mac=end.mac,
             addresses={int(other[1:]): plan.address(other) for other in members} if plan.ipv6 else {},
-            ipv4={int(other[1:]): ipv4(plan, other) for other in members} if not plan.routers else {},
+            for_programs=[
+                (other, address(plan, other))
+                for address in (ipv4, ipv6)
+                for other in (members if self.spec.run is not None else ())
+            ],
             group=plan.group,
             buffer_bytes=buffer_bytes or RECEIVE_BUFFER_BYTES,
             hop_limit=plan.max_hops + 1 if plan.ipv6 else 1,

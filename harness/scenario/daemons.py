@@ -29,7 +29,7 @@ def find(spec: ProtocolSpec, options: Any, scenario: Path, problems: Problems) -
     """The options with the whole paths of the files that they name, and what the run will use; problems for those that
     are not there. A program that this machine lacks is none: another may have it."""
     found = _placed(options, lambda name: str((scenario.parent / name).resolve()))
-    used = []
+    used = [f"processor {_processor()}"]  # programs take other ways on other ones
     for target, source in _all_files(found):
         if not os.path.isfile(source):  # noqa: PTH113
             reason = f"there is no file {source}: a path is meant from where the scenario lies"
@@ -114,6 +114,12 @@ def _copied(files: _FilePairs, place: Path, run_dir: Path) -> _FilePairs:
 
 def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _processor() -> str:
+    """Its type, as the kernel calls it."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
 def _package(path: str) -> str:

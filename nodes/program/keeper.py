@@ -92,7 +92,7 @@ class Keeper:
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         signal.set_wakeup_fd(ended)
         name, brought = f"n{self._me}", config.run_dir / "program"
-        hosts = "".join(f"{address} {node}\n" for node, address in _addresses(config))
+        hosts = "".join(f"{address} {node}\n" for node, address in config.attachment.for_programs)
         leave_machine(
             name,
             config.state_file.with_name(f"{name}-disk"),
@@ -349,7 +349,7 @@ class Keeper:
 
 def _words(config: NodeConfig) -> dict[str, str]:
     """What words in braces stand for."""
-    addresses = dict(reversed(_addresses(config)))  # IPv4, where there is any
+    addresses = dict(reversed(config.attachment.for_programs))  # the first of each
     node = f"n{config.setting.me}"
     members = [f"n{one}" for one in config.setting.members]
     return {
@@ -360,11 +360,6 @@ def _words(config: NodeConfig) -> dict[str, str]:
         "addresses": ",".join(addresses[one] for one in members),
         **dict(config.options.words),
     }
-
-
-def _addresses(config: NodeConfig) -> list[tuple[str, str]]:
-    where = config.attachment
-    return [(f"n{node}", one) for node, one in (*where.ipv4.items(), *where.addresses.items())]
 
 
 def _is_there(daemon: Daemon) -> bool:

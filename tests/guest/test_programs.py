@@ -62,6 +62,55 @@ while True:
         print("heard", data.decode(), flush=True)
 """
 
+MEETS = """
+import os, socket, threading, time
+ME, NODES = os.environ["TUTTI_NODE"], ("n1", "n2", "n3")
+FAMILIES = ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::"))
+def serve(listening):
+    while True:
+        socket_, (sender, *_) = listening.accept()
+        print("greeted by", socket_.recv(99).decode(), "at", sender, flush=True)
+for family, anywhere in FAMILIES:
+    listening = socket.socket(family)
+    if family == socket.AF_INET6:
+        listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    listening.bind((anywhere, 7))
+    listening.listen()
+    threading.Thread(target=serve, args=(listening,)).start()
+time.sleep(0.1)
+for node in NODES:
+    for family, _ in FAMILIES:
+        (_, _, _, _, address), *_ = socket.getaddrinfo(node, 7, family, socket.SOCK_STREAM)
+        meeting = socket.socket(family)
+        meeting.connect(address)
+        meeting.send(ME.encode())
+"""
+
+
+@pytest.mark.parametrize(
+    ("topology", "addresses"),
+    [
+        ('kind = "lan"', ("10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00:0:0:1::1", "fd00:0:0:1::2", "fd00:0:0:1::3")),
+        (
+            'kind = "one_channel"\nchannel = { rate = "10mbit", delay = "200us" }',
+            ("10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2", "fd00::3"),
+        ),
+        (
+            'kind = "line"\nrouters = 3',
+            ("10.1.0.1", "10.2.0.2", "10.3.0.3", "fd00:0:0:1::1", "fd00:0:0:2::2", "fd00:0:0:3::3"),
+        ),
+    ],
+    ids=["lan", "channel", "routers"],
+)
+def test_all_nodes_meet_by_name_with_both_families(topology: str, addresses: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(MEETS)
+    text = SCENARIO.format(directory=tmp_path, more="").replace('kind = "lan"\nnodes = 2', f"{topology}\nnodes = 3")
+    where, _ = run(text, tmp_path / "run")
+    wanted = {f"greeted by n{1 + place % 3} at {address}" for place, address in enumerate(addresses)}
+    for node in (1, 2, 3):
+        assert set((where.logs / f"n{node}-python3.txt").read_text().splitlines()) == wanted
+
+
 TICKS = """
 import os, time
 first = not os.path.exists("/var/started")

@@ -66,6 +66,7 @@ def test_all_that_can_be_said_reads_back(tmp_path: Path) -> None:
 def test_a_run_is_what_its_files_are_not_where_they_lie(tmp_path: Path) -> None:
     one, other = (load(_written(tmp_path / name)) for name in ("one", "other"))
     assert identity(one) == identity(other)
+    assert any(line.startswith("processor ") for line in one.options.used)
     for path in ("/usr/bin/sleep ", "/usr/bin/env "):
         assert any(line.startswith(path) and "coreutils " in line for line in one.options.used)
     (tmp_path / "other/tool").write_text("#!/bin/sh\nexit 1\n")

@@ -1,0 +1,83 @@
+"""Addresses for programs of other people, beside what our own nodes use: IPv4 everywhere, and IPv6 on a single channel.
+
+Where all share one link, host N is 10.0.0.N (and fd00::N). Behind routers, where LAN K is fd00:0:0:K::/64, it is
+10.K.0.N, and routers pass IPv4 on by the ways of IPv6. Multicasts of IPv4 stay on their LAN.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from pathlib import Path
+
+from topologies.mininet_network import Network, enable_ipv6
+from topologies.netlink import set_neighbours
+from topologies.plan import PREFIX_LENGTH, Plan, PlanError
+
+_MULTICAST = "224.0.0.0/4"
+_ALL_LENGTH, _LAN_LENGTH = 8, 16
+_LANS = 256
+_NO_DETECTION = 0x02  # of an address that is there twice
+_LINK = 253  # the scope of what is here
+
+
+def ipv4(plan: Plan, host: str) -> str:
+    """The address of a host."""
+    number = int(host[1:])
+    lan = _lan(plan.address(host)) if plan.routers else 0
+    return f"10.{lan}.{number >> 8}.{number & 255}"
+
+
+def ipv6(plan: Plan, host: str) -> str:
+    """The same."""
+    return plan.address(host) if plan.ipv6 else f"fd00::{int(host[1:]):x}"
+
+
+def _lan(address: str) -> int:
+    """On which LAN an address or a prefix is; 0: it is that of all others."""
+    return int(ipaddress.IPv6Interface(address).ip) >> PREFIX_LENGTH & 0xFFFFFFFF
+
+
+def give_addresses(network: Network) -> None:
+    """Give every host its addresses, permanent entries for all others on its link (a question for an address would use
+    up draws of netem's seed), and the ways to all others."""
+    plan = network.plan
+    if len(plan.lans) >= _LANS:
+        raise PlanError(f"programs have addresses on {_LANS - 1} LANs at most")
+    for host in plan.hosts:
+        netlink, end = network.netlink_of(host), plan.interfaces(host)[0]
+        index = network.interfaces(host)[end.interface]
+        length = _LAN_LENGTH if plan.routers else _ALL_LENGTH
+        netlink.addr("add", index=index, address=ipv4(plan, host), prefixlen=length)
+        netlink.route("add", dst=_MULTICAST, oif=index)
+        with network.node(host).entered():
+            if not plan.ipv6:
+                enable_ipv6(end.interface)
+                address = ipv6(plan, host)
+                netlink.addr("add", index=index, address=address, prefixlen=PREFIX_LENGTH, flags=_NO_DETECTION)
+            _know(plan, [other for other in plan.lan_of(host).hosts if other != host], index)
+    for node in (*plan.hosts, *plan.routers) if plan.routers else ():
+        _find_ways(network, node)
+
+
+def _know(plan: Plan, hosts: list[str], index: int) -> None:
+    """Make entries for hosts on the link of an interface of this thread's namespace."""
+    families = [ipv4] if plan.ipv6 else [ipv4, ipv6]  # those of IPv6 are there already
+    macs = [(host, plan.interfaces(host)[0].mac) for host in hosts]
+    set_neighbours([(index, address(plan, host), mac) for address in families for host, mac in macs])
+
+
+def _find_ways(network: Network, node: str) -> None:
+    plan, netlink, index_of = network.plan, network.netlink_of(node), network.interfaces(node)
+    for route in plan.routes[node]:
+        lan, index = _lan(route.prefix), index_of[route.interface]
+        if lan >= _LANS:  # a cable between routers
+            continue
+        prefix = f"10.{lan}.0.0/{_LAN_LENGTH}" if lan else "0.0.0.0/0"
+        if route.via is not None:
+            netlink.route("add", dst=prefix, via={"family": socket.AF_INET6, "addr": route.via}, oif=index)
+        elif node in plan.routers:
+            netlink.route("add", dst=prefix, oif=index, scope=_LINK)
+            with network.node(node).entered():
+                Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
+                _know(plan, [host for one in plan.lans if _lan(one.prefix) == lan for host in one.hosts], index)
