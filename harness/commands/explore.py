@@ -29,9 +29,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, metavar="N", help=f"stop after (default: {SECONDS:.0f})")
     parser.add_argument("--runs", type=int, metavar="N", help="stop after so many runs")
     parser.add_argument("--plateau", type=int, metavar="N", help="stop after so many runs without anything new")
-    parser.add_argument(
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
         "--systematic", type=int, metavar="K", help="not by chance: every schedule with at most K faults of single PDUs"
     )
+    how.add_argument("--network", action="store_true", help="search on the emulated network, not in memory")
     parser.add_argument("--all", action="store_true", help="go on after a failure, for one of each kind")
     parser.add_argument("--jobs", type=int, metavar="N", help="processes (default: one per core)")
     parser.add_argument("--master", metavar="URL", help="search on a Spark cluster")
@@ -60,8 +62,8 @@ def call(arguments: argparse.Namespace) -> int:
     base = base_of(arguments.scenario, arguments.settings)
     seconds = arguments.seconds or (None if arguments.systematic is not None else SECONDS)
     bounds = Bounds(seconds, arguments.runs, arguments.plateau, arguments.all)
-    where = Where(arguments.jobs, arguments.master)
-    afterwards = Afterwards(arguments.out, arguments.keep, not arguments.memory_only)
+    where = Where(arguments.jobs, arguments.master, arguments.network)
+    afterwards = Afterwards(arguments.out, arguments.keep, not arguments.memory_only, arguments.network)
     if arguments.systematic is not None:
         state, results = explore_all(base, arguments.systematic, bounds, where, afterwards)
         told = (systematic_document if arguments.json else systematic_summary)(base, state, results)

@@ -104,6 +104,8 @@ def cases(base: Scenario, space: Explore) -> st.SearchStrategy[Scenario]:
     """A scenario with all that [explore] leaves open chosen."""
 
     choices = option_values(base, space)
+    if not titles(base.protocol):  # nothing can be said of its PDUs
+        space = replace(space, faults=tuple(one for one in space.faults if one not in ("drop", "delay", "duplicate")))
 
     @st.composite
     def made(raw: Callable[[st.SearchStrategy[Any]], Any]) -> Scenario:
@@ -198,7 +200,7 @@ def _awaiting(when: When, faults: Sequence[Fault]) -> list[Fault]:
 def moment(draw: Draw, case: Scenario) -> When:
     """When somebody sends, gets or notes something, the first time or a later one."""
     count, node = 1 + draw.one((0, 0, 1, 2, 5)), draw.number(1, len(case.nodes))
-    way = draw.one(("out", "in", "note"))
+    way = draw.one(("out", "in", "note")) if titles(case.protocol) else "note"
     if way == "note":
         kind = draw.one(_NOTED)
         return When(note=PduMatch(src=(node,), fields=(("kind", int(kind)),)), count=count)

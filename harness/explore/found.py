@@ -11,7 +11,7 @@ from harness.engines.outcome import EngineError, EngineOptions
 from harness.explore.brief import brief
 from harness.explore.explicit import explicit
 from harness.explore.hunt import Failure
-from harness.explore.judging import ENDLESS, THROWN, judged
+from harness.explore.judging import ENDLESS, THROWN, judge_of
 from harness.explore.reduce import reduce
 from harness.judges import Outcome
 from harness.runs import carry_out, fresh
@@ -34,6 +34,7 @@ class Found:
     seconds: float
     shrink_s: float
     drawn: Scenario  # as it was found
+    network: bool = False  # and not in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +76,19 @@ def _size(case: Scenario) -> str:
     return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in parts)
 
 
-def shrunk(failure: Failure, space: Explore, runs: int, seconds: float) -> Found:
+def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network: bool = False) -> Found:
     """Make chance explicit, then leave out what does not matter."""
-    begin = time.monotonic()
+    begin, judged = time.monotonic(), judge_of(network)
     fewest = min((*space.nodes, len(failure.case.nodes)))
 
     def broken(case: Scenario) -> bool:
         return len(case.nodes) >= fewest and bool(judged(case, space).broken & failure.broken)
 
     case = failure.case
-    if not failure.broken & {ENDLESS, THROWN}:
+    if not network and not failure.broken & {ENDLESS, THROWN}:
         certain = explicit(case)
         case = certain if broken(certain) else case
-    case = reduce(case, broken, SHRINK_S)
+    case = reduce(case, broken, SHRINK_S * (3 if network else 1))
     if case.workload == Script(message=()):
         case = replace(case, workload=None)
     against = judged(case, space).against
@@ -95,7 +96,7 @@ def shrunk(failure: Failure, space: Explore, runs: int, seconds: float) -> Found
     expect = tuple(Expect(property=name) for name in names if name not in (ENDLESS, THROWN))
     case = replace(case, name=f"{case.protocol}-{'-'.join(names)}"[:90], expect=expect, explore=None)
     sentence = "; ".join(f"{verdict.property}: {verdict.sentence}" for verdict in against)
-    return Found(case, names, sentence, runs, seconds, time.monotonic() - begin, failure.case)
+    return Found(case, names, sentence, runs, seconds, time.monotonic() - begin, failure.case, network)
 
 
 def write(found: Found, folder: Path) -> Path:
@@ -108,7 +109,7 @@ def write(found: Found, folder: Path) -> Path:
     lines = (
         f"Found by `tutti explore` in run {found.runs}, after {found.seconds:.0f} s, and shrunk",
         f"in {found.shrink_s:.0f} s from {_size(found.drawn)} to {_size(found.case)}.",
-        f"In memory the judges said: {found.sentence}",
+        f"{'On the emulated network' if found.network else 'In memory'} the judges said: {found.sentence}",
     )
     path.write_text("".join(f"# {line}\n" for line in lines) + "\n" + brief(found.case))
     load(path)  # what a person could not run must not be written

@@ -26,6 +26,7 @@ class Afterwards:
     out: str | None  # where it goes, with the state of the search; None: to a place of its own, without
     keep: bool  # into the corpus
     confirm: bool  # on the emulated network
+    network: bool = False  # it was found there, and is made smaller there
 
 
 def explore(
@@ -37,7 +38,7 @@ def explore(
     with contextlib.ExitStack() as stack:
         journal = None
         if afterwards.out is not None:
-            journal = stack.enter_context(contextlib.closing(Journal(out, base, seed)))
+            journal = stack.enter_context(contextlib.closing(Journal(out, base, seed, where.network)))
             stack.enter_context(_told_when_interrupted(out, line))
             if journal.is_outdated:
                 sys.stderr.write(f"{out}: the code has changed since, so the search begins anew\n")
@@ -83,7 +84,7 @@ def _made(
 ) -> Result:
     assert base.explore is not None
     with line.during("shrinking"):
-        found = shrunk(failure, base.explore, runs, seconds)
+        found = shrunk(failure, base.explore, runs, seconds, afterwards.network)
     path = write(found, folder_of(base.protocol) if afterwards.keep else out)
     differs = None
     if afterwards.confirm:

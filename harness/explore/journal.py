@@ -30,7 +30,7 @@ FILE = "search.jsonl"
 class Journal:
     """One search's file, for as long as the search goes on."""
 
-    def __init__(self, folder: Path, base: Scenario, seed: int) -> None:
+    def __init__(self, folder: Path, base: Scenario, seed: int, network: bool = False) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._file = (folder / FILE).open("a+b")
         try:
@@ -38,7 +38,7 @@ class Journal:
         except OSError:
             self.close()
             raise _refused(folder, "another search is writing here") from None
-        what = {"format": FORMAT, "scenario": dump(base), "seed": seed}
+        what = {"format": FORMAT, "scenario": dump(base), "seed": seed, "network": network}
         code = hash_of(["harness.explore.order"])
         lines = self._lines()
         if lines and {key: lines[0].get(key) for key in what} != what:

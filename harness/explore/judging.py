@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from harness.explore.memory import Endless, Run
-from harness.explore.novelty import Word
+from harness.explore.novelty import Novelty
 from harness.judges import Outcome, Verdict, judge
 from harness.scenario.explore import Explore
 from harness.scenario.model import Scenario
@@ -23,7 +23,7 @@ ENDLESS, THROWN = "endless", "thrown"  # what no judge sees: the nodes never res
 class Judged:
     """A run, and what was found against it."""
 
-    run: Run
+    novelty: Novelty  # what happened, and when first
     against: tuple[Verdict, ...]
     judging_s: float = 0.0
 
@@ -32,10 +32,17 @@ class Judged:
         """The names of what was violated."""
         return frozenset(verdict.property for verdict in self.against)
 
-    @property
-    def words(self) -> dict[Word, int]:
-        """What happened, and when first."""
-        return self.run.novelty.words
+
+Judge = Callable[[Scenario, Explore], Judged]
+
+
+def judge_of(network: bool) -> Judge:
+    """Who carries out a case, and judges it."""
+    if not network:
+        return judged
+    from harness.explore.emulated import judged_there  # what it needs is large
+
+    return judged_there
 
 
 def judged(case: Scenario, space: Explore = _PLAIN) -> Judged:
@@ -49,30 +56,35 @@ def judged_run(run: Run, space: Explore = _PLAIN) -> Judged:
     try:
         run.all()
     except Endless as error:
-        return Judged(run, (Verdict(ENDLESS, Outcome.FAIL, str(error)),))
+        return Judged(run.novelty, (Verdict(ENDLESS, Outcome.FAIL, str(error)),))
     except Exception as error:  # a node that dies of an input; the last line of ours says where
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__}: {error} ({frame.filename.rpartition('/')[2]}:{frame.lineno})"
-        return Judged(run, (Verdict(THROWN, Outcome.FAIL, where),))
+        return Judged(run.novelty, (Verdict(THROWN, Outcome.FAIL, where),))
     begin = time.process_time()
-    against = _against(run, case, space)
+    against = against_of(verdicts(run, space.properties), case, space)
     if against and run.spec.beats(case.options):  # did it only need more time?
         longer = replace(case, settle_ns=LONGER * case.settle_ns)
-        against = _against(Run(longer).all(), case, space)
-    return Judged(run, against, time.process_time() - begin)
+        against = against_of(verdicts(Run(longer).all(), space.properties), case, space)
+    return Judged(run.novelty, against, time.process_time() - begin)
 
 
-def _against(run: Run, case: Scenario, space: Explore) -> tuple[Verdict, ...]:
+def against_of(found: Iterable[Verdict], case: Scenario, space: Explore) -> tuple[Verdict, ...]:
+    """Those of the verdicts that count against a case with these faults."""
     kinds = {fault.KIND for fault in case.fault}
     void = {name for kind, names in space.void if kind in kinds for name in names}
-    found = verdicts(run, space.properties)
     return tuple(one for one in found if one.outcome is Outcome.FAIL and one.property not in void)
+
+
+def wanted(case: Scenario, more: Iterable[str] = ()) -> list[str]:
+    """The properties for which a case is judged."""
+    names = dict.fromkeys((*protocol(case.protocol).properties, *more))
+    names.update((expect.property, None) for expect in case.expect if expect.property is not None)
+    return list(names)
 
 
 def verdicts(run: Run, more: Iterable[str] = ()) -> list[Verdict]:
     """The verdicts about a run."""
     case = run.scenario
     evidence = replace(run.world.history(), protocol=case.protocol, options=case.options)
-    wanted = dict.fromkeys((*protocol(case.protocol).properties, *more))
-    wanted.update((expect.property, None) for expect in case.expect if expect.property is not None)
-    return judge(evidence, [name for name in wanted if name != "PROMPT"])
+    return judge(evidence, [name for name in wanted(case, more) if name != "PROMPT"])

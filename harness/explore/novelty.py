@@ -55,6 +55,10 @@ class Novelty:
                 if state != (was := before.get(key, BEGIN)):
                     self.changes[was, state, title] += 1
 
+    def took(self, number: int, title: str, now_ns: int) -> None:
+        """A node, into which nobody can look, took in a PDU."""
+        self.words.setdefault((self._noted.get(number, ""), title, "", self._struck), now_ns)
+
     def noted(self, number: int, kind: NoteKind, text: str, now_ns: int) -> None:
         """A node noted something."""
         self.tracks[number].append(step_of(kind, text))

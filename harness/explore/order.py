@@ -22,6 +22,7 @@ class Order:
     words: frozenset[Word]
     parents: tuple[Parent, ...]
     milestones: tuple[str, ...]
+    network: bool  # on the emulated one, in place of memory
 
     def __str__(self) -> str:
         return f"{self.base.name}: {self.batches} batches from {self.batch}"
@@ -55,6 +56,7 @@ def _obeyed(order: Order) -> News:
     hunt = Hunt(
         order.base,
         order.seed,
+        order.network,
         batches=order.batch,
         words=dict.fromkeys(order.words, 0),
         parents=list(order.parents),

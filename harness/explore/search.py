@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from harness.explore.hunt import BATCH, Failure
+from harness.explore.hunt import Failure, batch_of
 from harness.explore.journal import Journal
 from harness.explore.mutate import Parent
 from harness.explore.novelty import Change, Word
@@ -43,6 +43,7 @@ class Where:
 
     jobs: int | None = None  # at a time; None: one per core
     master: str | None = None  # of a Spark cluster; None: on this machine
+    network: bool = False  # on the emulated network, in place of memory
 
 
 @dataclass(slots=True)
@@ -115,15 +116,26 @@ def search(
     tally = Tally()
     for before, seconds in journal.news() if journal is not None else ():
         tally.add(before, seconds, bounds.every)
+    if where.network and where.master is None:
+        from harness.explore.emulated import get_ready
+
+        get_ready(base)
     begin = time.monotonic() - tally.seconds
     ordered = tally.batches
 
     def orders() -> Iterator[Order]:
         nonlocal ordered
         while True:
-            count = _batches(tally, bounds, ordered)
+            count = _batches(tally, bounds, ordered, batch_of(where.network))
             yield Order(
-                base, seed, ordered, count, frozenset(tally.words), remembered(tally.parents), tuple(tally.milestones)
+                base,
+                seed,
+                ordered,
+                count,
+                frozenset(tally.words),
+                remembered(tally.parents),
+                tuple(tally.milestones),
+                where.network,
             )
             ordered += count
 
@@ -144,11 +156,11 @@ def search(
     return tally
 
 
-def _batches(tally: Tally, bounds: Bounds, ordered: int) -> int:
+def _batches(tally: Tally, bounds: Bounds, ordered: int, size: int) -> int:
     """As many as take a process so long, but not more than are wanted."""
-    count = round(ORDER_S * tally.runs / tally.busy_s / BATCH) if tally.busy_s else 1
+    count = round(ORDER_S * tally.runs / tally.busy_s / size) if tally.busy_s else 1
     if bounds.runs is not None:
-        count = min(count, -(-bounds.runs // BATCH) - ordered)
+        count = min(count, -(-bounds.runs // size) - ordered)
     return max(1, count)
 
 
