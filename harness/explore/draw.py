@@ -6,7 +6,7 @@ Simple choices come first everywhere, so that what Hypothesis shrinks towards is
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -35,7 +35,8 @@ from topologies.impairments import GilbertElliott, Impairment
 
 T = TypeVar("T")
 SPANS = (10, 100, 1000)  # lengths of faults, in ticks
-FAR_NS = 10_000_000_000  # by which a clock is set, where a protocol does not bound it
+FAR_NS = 60_000_000_000  # by which a clock is set, where a protocol does not bound it
+_DRIFTS_PPB = (100_000, -100_000, 10_000_000, -10_000_000)
 _BUFFER_BYTES = 4096  # a slow reader's: a few frames
 
 
@@ -121,12 +122,15 @@ def cases(base: Scenario, space: Explore) -> st.SearchStrategy[Scenario]:
         instants = tuple(one.at_ns for one in case.workload.message) if isinstance(case.workload, Script) else ()
         faults: list[Fault] = list(case.fault)
         for _ in range(draw.number(0, space.most_faults)):
-            faults += some_faults(
-                draw, case, space, Times(space.within_ns, (*instants, *(one.at_ns for one in faults)))
-            )
+            faults += some_faults(draw, case, space, Times(space.within_ns, (*instants, *edges(faults))))
         return possible(replace(case, fault=tuple(faults)))
 
     return made()
+
+
+def edges(faults: Iterable[Fault]) -> tuple[int, ...]:
+    """When they begin and end."""
+    return tuple(one.at_ns + length for one in faults for length in {0, getattr(one, "for_ns", None) or 0})
 
 
 def script(draw: Draw, case: Scenario, space: Explore) -> Script:
@@ -218,10 +222,15 @@ def titles(protocol: str) -> tuple[str, ...]:
 
 
 def _stop(draw: Draw, case: Scenario, times: Times, kind: type[Crash] | type[Leave]) -> list[Fault]:
+    """Mostly they come back, and sometimes it happens to them again, soon."""
     at_ns, node = times.instant(draw), draw.some(case.nodes, 2)
     found: list[Fault] = [kind(at_ns=at_ns, node=node)]
-    if draw.one((True, True, True, False)):
-        found.append(Restart(at_ns=at_ns + times.length(draw), node=node))
+    for again in draw.one(((False,), (False,), (True, False), ())):
+        at_ns += times.length(draw)
+        found.append(Restart(at_ns=at_ns, node=node))
+        if again:
+            at_ns += times.length(draw)
+            found.append(kind(at_ns=at_ns, node=node))
     return found
 
 
@@ -257,11 +266,14 @@ def _impair(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fa
 
 
 def _clock(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
+    """Where a protocol bounds the skew, most changes keep within it."""
     at_ns, node = times.instant(draw), (draw.one(case.nodes),)
-    far_ns = space.skew_ns or draw.one((space.within_ns // 10, space.within_ns, FAR_NS))
+    if space.skew_ns and draw.one((True, True, False)):
+        return [ClockChange(at_ns=at_ns, node=node, offset_ns=draw.number(-4, 4) * space.skew_ns // 8)]
     if draw.yes():
-        return [ClockChange(at_ns=at_ns, node=node, step_ns=draw.number(-4, 4) * far_ns // 8)]
-    return [ClockChange(at_ns=at_ns, node=node, drift_ppb=draw.one((100_000, -100_000)))]
+        far_ns = draw.one((FAR_NS, space.within_ns))
+        return [ClockChange(at_ns=at_ns, node=node, step_ns=draw.one((-1, 1, -4, 4)) * far_ns // 4)]
+    return [ClockChange(at_ns=at_ns, node=node, drift_ppb=draw.one(_DRIFTS_PPB))]
 
 
 def _slow_reader(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:

@@ -104,15 +104,17 @@ def _all_copies(facts: Facts) -> Finding:
 def _given_up(facts: Facts) -> npt.NDArray[np.bool_]:
     """Which copies nobody repeats any more, and those that must wait for one of them, for ever.
 
-    Their sender is down for good (one that comes back says what it has lost, and then nobody waits), or it was told
-    that the destination is silent.
+    Their sender is down for good (one that comes back says what it has lost, and then nobody waits), or it was told,
+    after it had sent them, that the destination is silent.
     """
     missing = ~np.isin(facts.target_pairs, facts.delivery_pairs)
     dead = np.isin(facts.source[facts.t_message], [node for node in facts.evidence.nodes if facts.down(node)])
-    silent = {(event.node, peer) for event in facts.of(NoteKind.ALARM) if event.text == SILENT for peer in event.peers}
-    told = np.array(
-        [pair in silent for pair in zip(facts.source[facts.t_message].tolist(), facts.t_node.tolist(), strict=True)],
-        bool,
+    silent = facts.of(NoteKind.ALARM)
+    last_ns = {(event.node, peer): event.time_ns for event in silent if event.text == SILENT for peer in event.peers}
+    pairs = zip(facts.source[facts.t_message].tolist(), facts.t_node.tolist(), strict=True)
+    told = (
+        np.array([last_ns.get(pair, -1) for pair in pairs], np.int64)
+        >= facts.notes.time_ns[facts.sent_at[facts.t_message]]
     )
     waits: npt.NDArray[np.bool_] = missing & (dead | told)
     lost = np.flatnonzero(waits)

@@ -84,16 +84,22 @@ def _delivered_in_time(facts: Facts, limits: _Limits, told: Delivered) -> Findin
     sent_at = facts.sent_at[facts.d_message]
     real = notes.time_ns[facts.d_event] - told.waited_ns - notes.time_ns[sent_at]  # where the sending was seen
     slow = (sent_at >= 0) & (real > options.delta_ns + 2 * options.epsilon_ns + limits.tick_ns) & limits.clocks_kept
-    wrong = np.flatnonzero((late > 0) | (since > limits.tick_ns) | slow)
+    told_time = ~np.isin(facts.d_node, _stepped(facts))  # by one clock all the while that the message waited
+    wrong = np.flatnonzero(told_time & ((late > 0) | (since > limits.tick_ns)) | slow)
     if not len(wrong):
         return Holds("every delivery was in time")
     row = int(wrong[0])
     node, name = facts.d_node[row], facts.name(int(facts.d_message[row]))
-    if late[row] > 0:
+    if told_time[row] and late[row] > 0:
         return _late(facts, row, f"n{node} delivered {name}, which arrived {late[row]} ns after its deadline")
-    if since[row] > limits.tick_ns:
+    if told_time[row] and since[row] > limits.tick_ns:
         return _late(facts, row, f"n{node} held {name} until {since[row] - limits.tick_ns} ns after its deadline")
     return _late(facts, row, f"n{node} delivered {name}, {real[row]} ns under way, more than Δ + 2ε")
+
+
+def _stepped(facts: Facts) -> list[int]:
+    """Nodes whose clock was changed while they ran."""
+    return sorted({event.node for event in facts.of(NoteKind.CLOCK)})
 
 
 def _late(facts: Facts, row: int, sentence: str) -> Broken:
@@ -185,7 +191,7 @@ def no_unnecessary_wait(facts: Facts, tick_ns: int = TICK_NS) -> Finding:
         past = causal_past(facts)
     except NotCausal as error:
         return Undecided(str(error))
-    stepped = {event.node for event in facts.of(NoteKind.CLOCK)}
+    stepped = _stepped(facts)
     stamps = np.zeros(len(facts.keys), np.int64)  # TS of each message; 0 if its sending was not seen
     seen = np.flatnonzero(facts.sent_at >= 0)
     saying, sent = facts.evidence.columns(Sent, facts.sent_at[seen])

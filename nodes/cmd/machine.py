@@ -14,6 +14,7 @@ from nodes.cmd.options import CmdOptions
 from nodes.cmd.orders import order_for
 from nodes.cmd.reliable import Arrived, Copy, Reliable, Restarted, Result, Silent, Welcomed
 from nodes.cmd.rules import NUMBERING
+from nodes.forward import Forward
 from nodes.lives import refused
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
 from nodes.wire import Pdu
@@ -53,6 +54,7 @@ class Cmd:
             attempts=options.attempts,
             window=options.window,
         )
+        self._forward = Forward()
         self._queue: list[_Queued] = []
         self._oldest: dict[int, int] = {}  # source -> t of its oldest message in the Queue
         self._overflow = False  # the alarm was given
@@ -61,6 +63,7 @@ class Cmd:
     # the machine
 
     def step(self, event: Input, now_ns: int) -> list[Output]:
+        now_ns = self._forward.time_ns(now_ns)
         if isinstance(event, Submit):
             return self._submitted(event, now_ns)
         outputs: list[Output] = []
@@ -72,7 +75,7 @@ class Cmd:
 
     @property
     def deadline(self) -> int | None:
-        return self._reliable.deadline
+        return self._forward.local_ns(self._reliable.deadline)
 
     def settled(self) -> bool:
         return not self._queue and self._reliable.idle()
@@ -97,19 +100,23 @@ class Cmd:
         others = tuple([j for j in to if j != self._me])
         if not to or not set(to) <= set(self._members):
             return [Log(NoteKind.REFUSED, peers=to, values=Refused(event.number), text="no such destination")]
+        outputs: list[Output] = []
+        for peer in others:
+            outputs += self._reliable.ask_again(peer, now_ns)
         full = tuple([peer for peer in others if not self._reliable.room(peer)])
         if full:
-            return [Log(NoteKind.REFUSED, peers=full, values=Refused(event.number), text="too many copies under way")]
+            text = "too many copies under way"
+            return [*outputs, Log(NoteKind.REFUSED, peers=full, values=Refused(event.number), text=text)]
         if not self.order.may_count:
-            return refused(self._me, event)
+            return [*outputs, *refused(self._me, event)]
         size = self.order.tag_size()
         copies = self.order.send(others, event.data)
         if copies is None:
-            return [Log(NoteKind.REFUSED, peers=to, values=Refused(event.number), text="the tag does not fit")]
+            text = "the tag does not fit"
+            return [*outputs, Log(NoteKind.REFUSED, peers=to, values=Refused(event.number), text=text)]
         t = self.order.t
-        outputs: list[Output] = [
-            Log(NoteKind.SENT, self._me, t, peers=to, values=(*Sent(event.number, size), *self.order.vector()))
-        ]
+        told = (*Sent(event.number, size), *self.order.vector())
+        outputs.append(Log(NoteKind.SENT, self._me, t, peers=to, values=told))
         for peer, build in copies.items():
             outputs += self._reliable.send(peer, build, now_ns)
         if self._me in to:  # my own copy does not travel (D-CM-7)

@@ -12,7 +12,8 @@ layer above; until then the restarted node holds its own copies back, for it can
 peer they are. What still comes from or for an old incarnation is refused.
 
 Bounds: at most `window` numbers between the oldest copy under way and the newest, so a receiver remembers at most as
-many; after `attempts` repetitions of a copy the link is silent until something is heard of the peer.
+many; after `attempts` repetitions of a copy the link is silent until something is heard of the peer, or until there is
+something new for it: whatever cut it off may be over.
 """
 
 from __future__ import annotations
@@ -199,16 +200,17 @@ class Reliable:
         self._expect(peer, number, pending, link)
         return Send(pending.pdu, (peer,))
 
-    def _heard(self, peer: int, link: _Link, now_ns: int) -> list[Result]:
-        """A silent peer lives: repeat everything, from the beginning of its patience."""
+    def ask_again(self, peer: int, now_ns: int) -> list[Send]:
+        """A silent peer may be there: repeat everything, from the beginning of its patience."""
+        link = self._links[peer]
         if not link.silent:
             return []
         link.silent = False
-        results: list[Result] = []
+        again: list[Send] = []
         for number, pending in link.pending.items():
             pending.repeated, pending.wait_ns = 0, self._patience(link) // 2
-            results.append(self._repeat(peer, number, pending, link, now_ns))
-        return results
+            again.append(self._repeat(peer, number, pending, link, now_ns))
+        return again
 
     # receiving
 
@@ -224,7 +226,7 @@ class Reliable:
         if pdu.incarnation > link.incarnation:
             results.append(self._begin_again(pdu.src, pdu.incarnation, mark))
             link = self._links[pdu.src]
-        results += self._heard(pdu.src, link, now_ns)
+        results += self.ask_again(pdu.src, now_ns)
         if isinstance(pdu, CmdHello):
             welcome = CmdWelcome(
                 src=self._me, incarnation=self._incarnation, to_incarnation=pdu.incarnation, mark=link.mark

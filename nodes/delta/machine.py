@@ -45,6 +45,8 @@ class Delta:
         self._rules, self.scheme = rules_for(options), scheme_for(options)
         self._cb: Tag = {k: {} for k in setting.members}  # CB_i
         self._deliv = dict.fromkeys(setting.members, 0)  # deliv_i; 0 is -∞, for every time stamp is at least 1
+        self._over = dict.fromkeys(setting.members, 0)  # R8: of each sender the latest delivered or given up
+        self._horizon_ns = 0  # R8: what has a smaller time stamp is given up, whoever sent it
         self._last_ns = 0  # the largest time stamp sent or delivered (D-DC-2)
         self._seq = setting.incarnation << 32
         self._buffer: list[_Waiting] = []
@@ -164,7 +166,7 @@ class Delta:
         late_ns = now_ns - pdu.ts - self._limit_ns
         if late_ns > 0:  # R1: strictly, exactly Δ is in time (D-DC-4)
             return self._refuse(pdu, late_ns, "late")
-        if self._rules.overtaken(pdu.ts, self._deliv[pdu.src]):
+        if self._rules.overtaken(pdu.ts, max(self._over[pdu.src], self._horizon_ns - 1)):
             return self._refuse(pdu, late_ns, "overtaken")
         if len(self._buffer) >= self._capacity:
             self._counts["buffer_full"] += 1
@@ -260,6 +262,8 @@ class Delta:
             elif k != self._me:
                 union_max(self._cb[k], {self._rules.entry(pdu.src, self._me): pdu.ts})  # R4
         self._deliv[pdu.src] = max(self._deliv[pdu.src], pdu.ts)  # R6
+        union_max(self._over, {**waiting.mine, pdu.src: pdu.ts})  # R8
+        self._horizon_ns = max(self._horizon_ns, self.scheme.horizon(pdu.ts, waiting.mine))
         self._last_ns = max(self._last_ns, pdu.ts)  # D-DC-2
         assert waiting.free_ns is not None
         waited_ns, unnecessary_ns = now_ns - waiting.arrived_ns, now_ns - waiting.free_ns

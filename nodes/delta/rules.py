@@ -62,15 +62,18 @@ def held_never(ts: int) -> int:
     return 0
 
 
-# D-DC-13: a message older than one of the same sender that was delivered. With synchronised clocks there is none;
-# when ε is violated, order goes before completeness.
+# D-DC-13, R8: a message that is older than one of the same sender that was delivered, or that a delivered message has
+# given up: named in its tag, or not even named, because it had expired. With clocks that keep within ε such a message
+# is late anyway, unless the receiver's clock was set back and shows again a time at which it was not. Where ε is
+# violated, order goes before completeness. Invariant of R8: what is delivered is neither older than what was delivered
+# of its sender, nor named in the tag of a delivered message, nor before the horizon of one (schemes.py).
 
 
-def refuse_overtaken(ts: int, delivered_ns: int) -> bool:
-    return ts <= delivered_ns
+def refuse_overtaken(ts: int, over_ns: int) -> bool:
+    return ts <= over_ns
 
 
-def accept_overtaken(ts: int, delivered_ns: int) -> bool:
+def accept_overtaken(ts: int, over_ns: int) -> bool:
     """As printed: no such test."""
     return False
 

@@ -25,6 +25,9 @@ class Scheme(typing.Protocol):
     def not_before(self, ts: int, entries: Entries) -> int:
         """R2: the local time before which m is not delivered even if condition (1) is true; `entries` is CB_m[i]."""
 
+    def horizon(self, ts: int, entries: Entries) -> int:
+        """R8: what has a smaller time stamp has expired when m is delivered, and so m need not name it."""
+
 
 class Bounded:
     """The paper's: at most MAX_CB entries per destination; a full set may hide older messages, so one must expire."""
@@ -43,12 +46,16 @@ class Bounded:
             return 0
         return min(entries.values()) + self._limit_ns + 1
 
+    def horizon(self, ts: int, entries: Entries) -> int:
+        expired_ns = ts - self._limit_ns  # S2
+        return expired_ns if len(entries) < self._max_cb else max(expired_ns, min(entries.values()))
+
 
 class Unbounded:
     """Every entry travels, up to N (N - 1); condition (1) says it all."""
 
     def __init__(self, options: DeltaOptions) -> None:
-        pass
+        self._limit_ns = options.limit_ns
 
     def bound(self, entries: Entries) -> Entries:
         return entries
@@ -58,6 +65,9 @@ class Unbounded:
 
     def not_before(self, ts: int, entries: Entries) -> int:
         return 0
+
+    def horizon(self, ts: int, entries: Entries) -> int:
+        return ts - self._limit_ns
 
 
 class Hold:
@@ -69,7 +79,7 @@ class Hold:
     """
 
     def __init__(self, options: DeltaOptions) -> None:
-        self._held_ns = options.held_ns
+        self._held_ns, self._limit_ns = options.held_ns, options.limit_ns
 
     def bound(self, entries: Entries) -> Entries:
         return entries
@@ -81,6 +91,9 @@ class Hold:
 
     def not_before(self, ts: int, entries: Entries) -> int:
         return ts + self._held_ns
+
+    def horizon(self, ts: int, entries: Entries) -> int:
+        return ts + self._held_ns - self._limit_ns
 
 
 def scheme_for(options: DeltaOptions) -> Scheme:

@@ -253,7 +253,8 @@ def test_r0_keeps_the_order_under_skew() -> None:
 
 
 def test_without_r0_a_fast_clock_breaks_the_order() -> None:
-    assert inverted(purged_by_a_fast_clock(Printed(skew=True))) == ["m3", "m1"]
+    assert inverted(purged_by_a_fast_clock(Printed(skew=True, overtaken=True))) == ["m3", "m1"]
+    assert purged_by_a_fast_clock(Printed(skew=True)).deliveries(3) == [("m3", at(5.5))]  # R8 refuses what it gave up
 
 
 def test_skew_that_epsilon_does_not_cover_drops_messages_that_came_in_time() -> None:

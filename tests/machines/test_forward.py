@@ -1,11 +1,12 @@
-"""A clock that is set back stops no timer of ST and TO."""
+"""A clock that is set back stops no timer."""
 
 from __future__ import annotations
 
 import pytest
 
+from harness.explore.corpus import corpus
 from harness.explore.judging import judged
-from harness.scenario import loads
+from harness.scenario import load, loads
 from nodes.forward import Forward
 
 SET_BACK = """
@@ -39,3 +40,11 @@ def test_two_of_three_go_on_though_a_clock_is_set_back(monkeypatch: pytest.Monke
     assert not judged(loads(SET_BACK)).against
     monkeypatch.setattr(Forward, "time_ns", lambda self, local_ns: local_ns)
     assert judged(loads(SET_BACK)).broken == {"TD-5"}
+
+
+def test_a_lost_copy_is_repeated_though_a_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What explore found: the copy that was to be repeated in 20 ms waited for 15 s more."""
+    case = load(corpus()["cmd/clock-back"])
+    assert not judged(case).against
+    monkeypatch.setattr(Forward, "time_ns", lambda self, local_ns: local_ns)
+    assert judged(case).broken == {"CD-2"}
