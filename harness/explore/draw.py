@@ -46,19 +46,22 @@ class Times:
 
     within_ns: int
     near: tuple[int, ...] = ()  # where something happens already
+    waits: tuple[int, ...] = ()  # after which something follows from it
 
     @property
     def tick_ns(self) -> int:
         return max(1, self.within_ns // 1000)
 
     def instant(self, draw: Draw) -> int:
-        """Anywhere, or where something else happens."""
+        """Anywhere, or where something else happens, or so long after it that something may follow."""
         if self.near and draw.yes():
-            return max(0, draw.one(self.near) + draw.number(-5, 5) * self.tick_ns)
+            return max(0, draw.one(self.near) + draw.one((0, *self.waits)) + draw.number(-5, 5) * self.tick_ns)
         return draw.number(0, 1000) * self.tick_ns
 
     def length(self, draw: Draw) -> int:
-        """Short or long."""
+        """Short or long, or about as long as somebody waits."""
+        if self.waits and draw.one((False, False, True)):
+            return max(self.tick_ns, draw.one(self.waits) + draw.number(-5, 5) * self.tick_ns)
         return draw.number(1, draw.one(SPANS)) * self.tick_ns
 
 
@@ -122,7 +125,7 @@ def cases(base: Scenario, space: Explore) -> st.SearchStrategy[Scenario]:
         instants = tuple(one.at_ns for one in case.workload.message) if isinstance(case.workload, Script) else ()
         faults: list[Fault] = list(case.fault)
         for _ in range(draw.number(0, space.most_faults)):
-            faults += some_faults(draw, case, space, Times(space.within_ns, (*instants, *edges(faults))))
+            faults += some_faults(draw, case, space, Times(space.within_ns, (*instants, *edges(faults)), space.waits))
         return possible(replace(case, fault=tuple(faults)))
 
     return made()

@@ -31,7 +31,7 @@ def mutated(parents: Sequence[Parent], space: Explore) -> st.SearchStrategy[Scen
     def made(raw: Callable[[st.SearchStrategy[Any]], Any]) -> Scenario:
         draw = Draw(raw)
         parent = draw.one(parents)
-        case, times = parent.case, Times(space.within_ns, parent.moments)
+        case, times = parent.case, Times(space.within_ns, parent.moments, space.waits)
         for _ in range(draw.number(1, CHANGES)):
             case = draw.one(_CHANGES)(draw, case, space, times)
         return possible(case)

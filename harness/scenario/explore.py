@@ -37,6 +37,7 @@ class Explore:
     faults: tuple[FaultKind, ...] = typing.get_args(FaultKind)
     most_faults: int = 4
     within_ns: Time = 300_000_000  # messages are submitted and faults begin in this time
+    waits: tuple[Time, ...] = ()  # time-outs: faults come so long after other things happen, and last so long
     nodes: tuple[int, ...] = ()  # how many there may be; none: as many as the scenario has
     messages: int = 0  # at most so many, at any time; 0: the scenario's own workload
     payload: tuple[int, ...] = (0, 8)  # bytes
