@@ -153,10 +153,11 @@ def uniform(facts: Facts) -> Finding:
 
 
 def _nothing_extra(facts: Facts, lines: _Line) -> Finding:
-    if (lost := _majority_lost(facts)) is not None:
-        return lost
+    since_ns = _kept_since_ns(facts)
+    if since_ns is None:
+        return _NOT_KEPT
     for one in lines.of(up=False):
-        if one.end > len(lines.line):
+        if one.end > len(lines.line) and _stopped_since(one.life, since_ns):
             event = _row(facts, one, len(lines.line) - one.start)
             name = facts.name(int(one.log[len(lines.line) - one.start]))
             return Broken(
@@ -169,19 +170,24 @@ def _nothing_extra(facts: Facts, lines: _Line) -> Finding:
     "TD-3", "of a stopped entity's messages all live ones keep the same prefix, and nothing pre-acknowledged is lost"
 )
 def same_kept(facts: Facts) -> Finding:
-    return when_quiet(facts, lambda facts: _majority_lost(facts) or all_of(facts, _same_prefix, _preacked_delivered))
+    since_ns = _kept_since_ns(facts)
+    if since_ns is None:
+        return _NOT_KEPT
+    return when_quiet(facts, lambda facts: all_of(facts, partial(_same_prefix, since_ns=since_ns), _preacked_delivered))
 
 
-def _same_prefix(facts: Facts) -> Finding:
-    stopped = [life for life in facts.lives if not life.up]
-    live = [life for life in facts.lives if life.up and life.first]
+def _same_prefix(facts: Facts, since_ns: int) -> Finding:
+    stopped = [life for life in facts.lives if _stopped_since(life, since_ns)]
+    live = [life for life in facts.lives if life.up and life.member]
     for dead in stopped:
         sent = facts.s_message[facts.s_life == dead.index]
+        sent_ns = facts.notes.time_ns[facts.sent_at[sent]]
         kept = [np.isin(sent, facts.log(life.index)) for life in live]
         for life, mine in zip(live, kept, strict=True):
             last = int(np.flatnonzero(mine)[-1]) if mine.any() else -1
             most = max((int(np.flatnonzero(other)[-1]) for other in kept if other.any()), default=-1)
-            gap = np.flatnonzero(~mine[: most + 1])
+            due = sent_ns > (0 if life.first else life.views[0].time_ns)
+            gap = np.flatnonzero((~mine & due)[: most + 1])
             if len(gap):
                 message = int(sent[gap[0]])
                 reason = "but later ones of it" if gap[0] < last else "which others kept"
@@ -207,14 +213,14 @@ def _preacked_delivered(facts: Facts) -> Finding:
     return Holds("what was pre-acknowledged was delivered")
 
 
-def _majority_lost(facts: Facts) -> Holds | None:
-    """Logs are in memory: what a majority has lost at once nobody need have any more."""
-    nodes, worst = len(facts.evidence.nodes), _most_down_at_once(facts)
-    return Holds(f"{worst} of {nodes} were down at once: then nothing is promised") if 2 * worst >= nodes else None
+_NOT_KEPT = Holds("a majority is down at the end: then nothing is promised")
 
 
-def _most_down_at_once(facts: Facts) -> int:
-    """Nodes that had crashed or left and were not back yet."""
+def _kept_since_ns(facts: Facts) -> int | None:
+    """Since when more than half are up. Logs are in memory: what a majority has lost at once nobody need have any more.
+
+    Down is who has crashed or left and is not let in again. None: a majority is down at the end.
+    """
     changes = []
     for life in facts.lives:
         if life.stopped is not None:
@@ -222,11 +228,18 @@ def _most_down_at_once(facts: Facts) -> int:
         if not life.first and life.views:
             changes.append((life.views[0].time_ns, 0, life.node, -1))
     down: dict[int, int] = {}
-    worst = 0
-    for _, _, node, change in sorted(changes):
+    since_ns: int | None = 0
+    for time_ns, _, node, change in sorted(changes):
         down[node] = max(0, down.get(node, 0) + change)
-        worst = max(worst, sum(count > 0 for count in down.values()))
-    return worst
+        if 2 * sum(count > 0 for count in down.values()) >= len(facts.evidence.nodes):
+            since_ns = None
+        elif since_ns is None:
+            since_ns = time_ns
+    return since_ns
+
+
+def _stopped_since(life: Life, since_ns: int) -> bool:
+    return life.stopped is not None and life.stopped.time_ns > since_ns
 
 
 @judge_of("TD-4", "view agreement: live entities end with the same view")

@@ -41,7 +41,15 @@ CASES = [
     ("TD-2", f"{_ABC} 1-ab 2-ab 3-ab x3 hole end", UNKNOWN),
     ("TD-2", f"{_ABC} 1-abc 2-abc 3-ba x3 limit", FAIL),
     ("TD-2", f"{_ABC} 1-abc 2-abc 3-abc end", PASS),
+    # A majority was down and came back. Of who stopped before nothing is promised, of who stopped after it all is.
+    ("TD-2", f"{_ABC} 1-a 2-a 3-ab {_BACK} end", PASS),
+    ("TD-2", f"{_ABC} {_BACK} 2+d 1-d 2-d 3-d x3 end", PASS),
+    ("TD-2", f"{_ABC} {_BACK} 1+d 2+e 1-d 2-d 3-de x3 end", FAIL),
+    ("TD-2", f"{_BACK} 1+d 2+e 1-d 2-d 3-de x3 x2 end", PASS),  # ... and went again
     # TD-3
+    ("TD-3", f"3+a 3+b 1-ab 2-a {_BACK} end", PASS),
+    ("TD-3", f"{_BACK} 3+a 3+b 1-ab 2-ab x3 end", PASS),
+    ("TD-3", f"{_BACK} 3+a 3+b 1-ab 2-a x3 end", FAIL),
     ("TD-3", "3+a 3+b 3+c 1-ab 2-ab x3 end", PASS),
     ("TD-3", "3+a 3+b 3+c 1-ab 2-a x3 end", FAIL),
     ("TD-3", "3+a 3+b 3+c 1-ac 2-ac x3 end", FAIL),  # b is missing before c
