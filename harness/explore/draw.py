@@ -37,6 +37,7 @@ T = TypeVar("T")
 SPANS = (10, 100, 1000)  # lengths of faults, in ticks
 FAR_NS = 60_000_000_000  # by which a clock is set, where a protocol does not bound it
 _DRIFTS_PPB = (100_000, -100_000, 10_000_000, -10_000_000)
+_AFTERWARDS = 6  # messages, at most, that are drawn near faults
 _BUFFER_BYTES = 4096  # a slow reader's: a few frames
 
 
@@ -126,6 +127,10 @@ def cases(base: Scenario, space: Explore) -> st.SearchStrategy[Scenario]:
         faults: list[Fault] = list(case.fault)
         for _ in range(draw.number(0, space.most_faults)):
             faults += some_faults(draw, case, space, Times(space.within_ns, (*instants, *edges(faults)), space.waits))
+        if space.messages and faults:  # what a fault has broken shows in what is said soon after it
+            times = Times(space.within_ns, edges(faults), space.waits)
+            later = [another_message(draw, case, space, times) for _ in range(draw.number(0, _AFTERWARDS))]
+            case = with_messages(case, later)
         return possible(replace(case, fault=tuple(faults)))
 
     return made()
@@ -158,6 +163,17 @@ def message(draw: Draw, case: Scenario, space: Explore, times: Times, begin_ns: 
     elif kinds[kind] == "some":
         to = tuple(one for number, one in enumerate(nodes) if mask >> number & 1) or (others[0],)
     return Message(at_ns=begin_ns + tick * times.tick_ns, node=nodes[node], to=to, data="x" * sizes[size])
+
+
+def another_message(draw: Draw, case: Scenario, space: Explore, times: Times) -> Message:
+    """One near to what else happens."""
+    return replace(message(draw, case, space, times), at_ns=times.instant(draw))
+
+
+def with_messages(case: Scenario, more: Sequence[Message]) -> Scenario:
+    """Some more than there are."""
+    assert isinstance(case.workload, Script)
+    return replace(case, workload=Script(message=(*case.workload.message, *more)))
 
 
 def impairments(draw: Draw, case: Scenario, space: Explore) -> tuple[Impair, ...]:

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from captures.evidence import Frames
 from harness.explore.memory import Endless, Run
 from harness.explore.novelty import Novelty
 from harness.judges import Outcome, Verdict, judge
@@ -86,5 +87,7 @@ def wanted(case: Scenario, more: Iterable[str] = ()) -> list[str]:
 def verdicts(run: Run, more: Iterable[str] = ()) -> list[Verdict]:
     """The verdicts about a run."""
     case = run.scenario
-    evidence = replace(run.world.history(), protocol=case.protocol, options=case.options)
-    return judge(evidence, [name for name in wanted(case, more) if name != "PROMPT"])
+    capture = run.network.capture
+    frames = Frames() if capture is None else capture.frames()
+    evidence = replace(run.world.history(), protocol=case.protocol, options=case.options, frames=frames)
+    return judge(evidence, list(wanted(case, more)))

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from harness.explore.draw import Draw, Times, message, some_faults
+from harness.explore.draw import Draw, Times, another_message, some_faults, with_messages
 from harness.explore.edit import option_values, possible
 from harness.scenario.explore import Explore
 from harness.scenario.model import Scenario, Script
@@ -64,8 +64,7 @@ def _at_another_time(draw: Draw, case: Scenario, space: Explore, times: Times) -
 def _another_message(draw: Draw, case: Scenario, space: Explore, times: Times) -> Scenario:
     if not isinstance(case.workload, Script) or not space.messages:
         return case
-    more = replace(message(draw, case, space, times), at_ns=times.instant(draw))
-    return replace(case, workload=Script(message=(*case.workload.message, more)))
+    return with_messages(case, [another_message(draw, case, space, times)])
 
 
 def _another_seed(draw: Draw, case: Scenario, space: Explore, times: Times) -> Scenario:

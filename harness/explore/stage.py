@@ -196,6 +196,8 @@ class Stage:
         reader.held_bytes = 0
 
     def _arrive(self, number: int, frame: Frame) -> None:
+        if self._network.capture is not None:
+            self._network.capture.came(self._world.now, number, frame.pdu, frame.size_bytes)
         if self.moments:
             self.moments.see(f"n{number}", "in", frame.pdu)
         reader = self._readers.get(number)

@@ -73,7 +73,7 @@ def deadline(facts: Facts, tick_ns: int = TICK_NS) -> Finding:
         facts,
         lambda facts: _delivered_in_time(facts, limits, told),
         lambda facts: _dropped_only_late(facts, limits),
-        lambda facts: _nothing_vanished(facts),
+        lambda facts: _nothing_vanished(facts, limits),
     )
 
 
@@ -131,8 +131,10 @@ def _dropped_only_late(facts: Facts, limits: _Limits) -> Finding:
     return Holds("nothing that came within Δ was dropped")
 
 
-def _nothing_vanished(facts: Facts) -> Finding:
+def _nothing_vanished(facts: Facts, limits: _Limits) -> Finding:
     """Every frame that entered a node led to a delivery or a refusal, once the run is quiet."""
+    if not limits.clocks_kept:
+        return Holds("clocks differed by more than ε: what has a time stamp far ahead may still wait for its time")
     if facts.end != "quiet":
         return Holds("the run did not end quietly: a message may still wait")
     known = {(event.node, event.about, event.seq) for event in (*facts.of(NoteKind.REFUSED), *facts.of(NoteKind.ALARM))}

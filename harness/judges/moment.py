@@ -122,13 +122,14 @@ def _all_prompt(facts: Facts, rule: Moment) -> Finding:
         past = causal_past(facts)
     except NotCausal as error:
         return Undecided(str(error))
-    stepped = {event.node for event in facts.of(NoteKind.CLOCK)}
+    # Whose clock was changed is measured by none; who gave an alarm had no room for all that came, or nobody to answer.
+    excused = {event.node for kind in (NoteKind.CLOCK, NoteKind.ALARM) for event in facts.of(kind)}
     came = _first_copies(facts, rule)
     stamps = [rule.stamp(sending.values) if sending else 0 for sending in facts.sendings]
     watched_ns = max((event.time_ns for event in facts.of(NoteKind.SUBMITTED)), default=0)
     judged = worst = 0
     for life in facts.lives:
-        if not life.up or not life.first or life.node in stepped:
+        if not life.up or not life.first or life.node in excused:
             continue
         mine = facts.notes.node == life.node
         clock = Clock(facts.notes.local_ns[mine], facts.notes.time_ns[mine])
