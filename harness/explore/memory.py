@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 from typing import Literal
 
 from harness import chosen
+from harness.explore.capture import Capture
 from harness.explore.network import Network
 from harness.explore.novelty import Novelty
 from harness.explore.stage import START_NS, Stage
@@ -58,6 +59,8 @@ class Run:
         self.end: End = "limit"
         rules = chosen.rules(self.plan, scenario.fault, START_NS, scenario.seed)
         self.network = Network(self.plan, self.world, scenario.seed, rules)
+        if self.spec.moment is not None:
+            self.network.capture = Capture()
         self.stage = Stage(scenario, self.plan, self.world, self.network)
 
     def all(self) -> Run:

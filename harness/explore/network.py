@@ -46,7 +46,7 @@ class Network:
 
     def __init__(self, plan: Plan, world: World, run_seed: int, rules: Iterable[Rule]) -> None:
         self.plan, self._world, self._seed = plan, world, run_seed
-        self.capture = Capture() if plan.channel is None else None
+        self.capture: Capture | None = None
         self.arrive: Arrive = lambda receiver, frame: None
         self._head_bytes = _IPV6_BYTES if plan.ipv6 else _ETHERNET_BYTES
         self._numbers = tuple(range(1, len(plan.hosts) + 1))
@@ -120,7 +120,7 @@ class Network:
         frame = Frame(src, decode_untrusted(data), self._head_bytes + len(data))
         for receiver in self.copies(send):
             if self.capture is not None:
-                self.capture.left(self._world.now, src, frame.pdu, frame.size_bytes, receiver is None)
+                self.capture.see(self._world.now, src, "out", frame.pdu, frame.size_bytes)
             for step in self._way(src, None if receiver is None else (receiver,)):
                 self._leave(step, frame)
 

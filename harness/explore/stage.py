@@ -197,7 +197,7 @@ class Stage:
 
     def _arrive(self, number: int, frame: Frame) -> None:
         if self._network.capture is not None:
-            self._network.capture.came(self._world.now, number, frame.pdu, frame.size_bytes)
+            self._network.capture.see(self._world.now, number, "in", frame.pdu, frame.size_bytes)
         if self.moments:
             self.moments.see(f"n{number}", "in", frame.pdu)
         reader = self._readers.get(number)
