@@ -117,11 +117,11 @@ def test_a_printed_rule_is_found_shrunk_written_and_fails_again(tmp_path: Path) 
         assert state.runs < 2000, "explore cmd --set cmd.printed.clock=true"
         failures = list(state.batch())
     found = shrunk(failures[0], base.explore, state.runs, 0.0)
-    assert found.properties == ("CD-1",)
+    assert found.properties in (("CD-1",), ("CD-1", "PROMPT"))  # who goes before it may goes too early, too
     assert len(found.case.fault) <= 2 and len(found.case.nodes) <= 3
     path = write(found, tmp_path)
     again = load(path)
-    assert {one.property for one in judged(again).against} == {"CD-1"}
+    assert {one.property for one in judged(again).against} == set(found.properties)
     assert path.read_text().startswith("# Found by")
     repaired = load(path, settings=["cmd.printed.clock=false"])
     assert not judged(repaired).against
