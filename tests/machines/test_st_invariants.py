@@ -12,7 +12,6 @@ from nodes.st.lines import sort_rear
 from nodes.st.logs import ReceiveLog
 from nodes.st.minima import Minima
 from nodes.st.round import Round
-from nodes.to.attempt import Attempt
 from nodes.wire.st import DataBlock
 from tests.helpers import st_schedules, to_schedules
 
@@ -55,10 +54,6 @@ def own_order(rear: Sequence[DataBlock], order: Sequence[int]) -> list[DataBlock
     return sort_rear(rear, order)[:: (-1) ** next(numbers)]
 
 
-def lasting(self: Attempt) -> None:
-    """What was said in an attempt outlives it."""
-
-
 BROKEN: list[tuple[str, object, str, Callable[..., object]]] = [
     ("I1", Minima, "raise_column", hasty_belief),
     ("I2", ReceiveLog, "confirm", forgetful),
@@ -81,8 +76,3 @@ def test_what_breaks_an_invariant_is_seen(
 ) -> None:
     monkeypatch.setattr(where, rule, broken)
     assert any(f"{name}:" in word for seed in range(30) for word in complaints(seed))
-
-
-def test_the_points_of_a_void_attempt_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Attempt, "clear", lasting)
-    assert any("I9:" in word for word in to_schedules.complaints(25, to_schedules.LIVE))
