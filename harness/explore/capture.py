@@ -28,7 +28,7 @@ class Capture:
 
 
 def _row(number: int, now_ns: int, node: int, way: str, pdu: Pdu, size_bytes: int) -> Frame:
-    facet, about, seq, entries = facets().get(pdu.TYPE.name), 0, 0, 0
+    facet, about, seq, entries = facets().get(type(pdu)), 0, 0, 0
     if facet is not None:
         about, seq = facet.message(pdu.src, *[getattr(pdu, name) for name in facet.fields])
         entries = len(getattr(pdu, facet.tag)) if facet.tag else 0

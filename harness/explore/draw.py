@@ -61,7 +61,7 @@ class Times:
 
     def length(self, draw: Draw) -> int:
         """Short or long, or about as long as somebody waits."""
-        if self.waits and draw.one((False, False, True)):
+        if self.waits and draw.number(0, 2) == 2:
             return max(self.tick_ns, draw.one(self.waits) + draw.number(-5, 5) * self.tick_ns)
         return draw.number(1, draw.one(SPANS)) * self.tick_ns
 
