@@ -13,6 +13,7 @@ import os
 import resource
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -28,6 +29,7 @@ from harness.closure import ROOT
 BUILD = ROOT / "build" / "mutants"
 _OURS = ("captures", "harness", "nodes", "tests", "topologies")
 _MEMORY = 4 << 30
+_WATCHED = 100  # calls of a function in a test
 _TIMES, _AT_LEAST_S = 4, 10  # a test may take so many times its usual CPU time, and always so much
 
 
@@ -151,7 +153,8 @@ def measured(path: str, packages: Sequence[str]) -> list[dict[str, Any]]:
 
 
 class _Reach:
-    """Notes which lines each test reaches. Who has been seen in all his lines is watched no longer."""
+    """Notes which lines each test reaches. What has been seen in all its lines is watched no longer; nor is what was
+    called very often, since watching is dear: it is taken to be reached in all."""
 
     def __init__(self, places: Sequence[str]) -> None:
         self.places = tuple(places)
@@ -160,6 +163,7 @@ class _Reach:
         self._codes: dict[int, CodeType] = {}  # by identity: their hash is as dear as they are long
         self._lines: dict[int, frozenset[int]] = {}  # none of those that are not asked for
         self._left: dict[int, set[int]] = {}
+        self._calls: Counter[int] = Counter()
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
@@ -174,6 +178,7 @@ class _Reach:
         reached = {path: sorted(seen) for path, seen in lines.items()}
         self.tests.append({"name": item.nodeid, "cpu_s": _cpu_s() - begin, "lines": reached})
         self._left = {}
+        self._calls.clear()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -192,6 +197,9 @@ class _Reach:
         left = self._left.get(code)
         if left is None:
             left = self._left[code] = set(lines)
+        self._calls[code] += 1
+        if self._calls[code] > _WATCHED:
+            left.clear()
         left.discard(frame.f_lineno)
         return self._line if left else None
 
