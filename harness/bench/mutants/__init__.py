@@ -77,16 +77,18 @@ def bench_mutants(
     reach = {name: known(name, tests) for name in protocols} if explore is None else {}
 
     def tried(mutant: Mutant) -> tuple[Mutant, int | None, str | None]:
+        found = reaching(mutant, reach[mutant.protocol]) if explore is None else []
         if explore is not None:
-            return mutant, None, apart(explored, mutant, seed, explore)
-        found = reaching(mutant, reach[mutant.protocol])
-        return mutant, len(found), apart(killer, mutant, found) if found else ""
+            by = apart(explored, mutant, seed, explore)
+        else:
+            by = apart(killer, mutant, found) if found else ""
+        sys.stderr.write(f"{mutant.name}: {_told(by)}\n")
+        return mutant, None if explore is not None else len(found), by
 
     ends: dict[str, list[str | None]] = {}
     with ThreadPoolExecutor(jobs) as pool:
-        for number, (mutant, tried_by, by) in enumerate(pool.map(tried, chosen), 1):
+        for mutant, tried_by, by in pool.map(tried, chosen):
             ends.setdefault(mutant.protocol, []).append(by)
-            sys.stderr.write(f"{number}/{len(chosen)} {mutant.name}: {_told(by)}\n")
             if by == "":
                 yield Survivor(mutant.name, tried_by, mutant.diff(source(mutant.path)))
             elif only:

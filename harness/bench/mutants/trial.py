@@ -30,7 +30,7 @@ BUILD = ROOT / "build" / "mutants"
 _OURS = ("captures", "harness", "nodes", "tests", "topologies")
 _MEMORY = 4 << 30
 _WATCHED = 100  # calls of a function in a test
-_TIMES, _AT_LEAST_S = 4, 10  # a test may take so many times its usual CPU time, and always so much
+_TIMES, _AT_LEAST_S = 3, 3  # a test may take so many times its usual CPU time, and always so much
 
 
 @dataclass(frozen=True, slots=True)
