@@ -176,6 +176,17 @@ def test_repaired_rules_make_hardly_any_false_success(rules: HimOptions, failed:
     assert false <= (bound if SCALE > 1 else bound + 4 * sqrt(bound)), f"{false} of {len(found)}"
 
 
+@pytest.mark.parametrize(
+    ("changes", "low", "high"),
+    [({}, 0, 0.02), ({"maxfail": 2, "q": 2}, 0, 0.02), ({"rtry": 1}, 0.05, 0.3)],
+    ids=["defaults", "two of each", "one report"],
+)
+def test_what_the_choice_of_how_often_rests_on(changes: dict[str, int], low: float, high: float) -> None:
+    """At 10 % loss with a dead node (docs/figures.md): it is the REPORTs that must be repeated."""
+    found = [one(10, options(HimOptions(disjoin=False), **changes), 0.1, [6], seed) for seed in range(200 * SCALE)]
+    assert low <= fmean(each.false for each in found) <= high
+
+
 def test_evidence_makes_none_at_all() -> None:
     found = many(3, options(SLOW, maxfail=5), 0.2, 100) + many(3, options(SLOW, maxfail=5), 0.2, 50, failed=1)
     found += many(8, options(SLOW, confirm="tree"), 0.1, 40) + many(8, options(SLOW, confirm="tree"), 0.1, 20, failed=1)
