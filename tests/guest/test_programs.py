@@ -253,6 +253,7 @@ PEERS = {
     "peers/redis": "/usr/bin/redis-server",
     "peers/etcd": "/usr/bin/etcd",
     "peers/zookeeper": "/usr/share/java/zookeeper.jar",
+    "peers/babeld": "/usr/sbin/babeld",
     "peers/gossip-node": "/usr/bin/node",
     "peers/gossip-asyncio": "/usr/bin/python3",
 }
