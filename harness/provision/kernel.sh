@@ -10,7 +10,7 @@ recipe=$provision/kernel
 target=$cache/kernel-$kernel_hash
 work=$cache/build-$kernel_hash
 begun=$(date +%s)
-lines=1150 # about as many as building prints
+lines=1210 # about as many as building prints
 say() { echo "tutti: $*" >&2; }
 minutes() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 since() { minutes $(($(date +%s) - $1)); }
@@ -64,9 +64,8 @@ if [ ! -e "$work/source" ]; then
             --exclude='*/drivers/net/[ew]*/*.[ch]' --exclude='*/arch/[a-tv-w]*/*.[chS]' --exclude='*.dts*' \
             --exclude='*/tools/testing'
     rm -f "$work"/linux-source-*.deb
-    for patch in "$recipe"/*.patch "$recipe/$version"/*.patch; do
-        [ ! -e "$patch" ] || (cd "$work/tree" && patch -s -p1 <"$patch")
-    done
+    ls -v "$recipe"/*.patch "$recipe/$version"/*.patch 2>/dev/null |
+        while read -r patch; do (cd "$work/tree" && patch -s -p1 <"$patch"); done
     echo "$version" >"$work/source"
 fi
 
@@ -106,7 +105,8 @@ show() { # COUNT of lines that the build has printed
     else return 0; fi
     shown=$share
 }
-make ARCH=um -j"$(nproc)" linux 2>"$work/make.err" | {
+# Compiling with -O1 takes two thirds of the time that -O2 takes.
+make ARCH=um KCFLAGS="-O1 -finline-small-functions" -j"$(nproc)" linux 2>"$work/make.err" | {
     count=0 shown=-1
     while read -r _; do
         count=$((count + 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import mmap
 import os
 import sys
 import time
@@ -14,6 +15,7 @@ from harness.manifest import Findings
 
 _PR_SET_TSC, _PR_TSC_SIGSEGV = 26, 2
 _CLONE_NEWTIME = 0x80
+_PAGE_BYTES = 4096
 _libc = ctypes.CDLL(None, use_errno=True)
 
 # name -> is it declared to be a program, and lines for its time namespace
@@ -28,6 +30,7 @@ CASES = {
 def carry_out(files: Exchange, state: Path) -> None:
     said = {name: _ask(files.directory / name, *case) for name, case in CASES.items()}
     said["waited"] = {"late_ns": _late_ns()}
+    said["scattered"] = {"kept": _kept(70_000)}
     (files.run.path / "said.json").write_text(json.dumps(said))
     files.give(Answer(Findings()))
 
@@ -68,3 +71,19 @@ def _late_ns() -> int:
         pass
     os.wait()
     return int(os.read(told, 32))
+
+
+def _kept(pages: int) -> int:
+    """How many pages that do not lie side by side have what was written to them, seen by a child that has them, too."""
+    area = mmap.mmap(-1, 2 * pages * _PAGE_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    places = range(0, len(area), 2 * _PAGE_BYTES)
+    for number, place in enumerate(places):
+        area[place] = number % 251
+    told, tell = os.pipe()
+    if os.fork() == 0:
+        for number, place in enumerate(places):
+            area[place] = (area[place] + number) % 251
+        os.write(tell, str(sum(area[place] == 2 * number % 251 for number, place in enumerate(places))).encode())
+        os._exit(0)
+    os.wait()
+    return min(int(os.read(told, 32)), sum(area[place] == number % 251 for number, place in enumerate(places)))
