@@ -82,6 +82,29 @@ def for_everybody(directory: Path) -> Path:
     return directory / "code"
 
 
+def elsewhere(text: str, tmp_path: Path) -> dict[str, str]:
+    """What a run gives from a copy of the code at a longer path, as nobody if we are root, while both cores are busy."""
+    away = tmp_path / "somewhere else, with a longer name"
+    away.mkdir()
+    code = for_everybody(away)
+    scenario = away / "scenario.toml"
+    scenario.write_text(text)
+    user = None
+    if os.geteuid() == 0:
+        user = "nobody"
+        shutil.chown(away, user)
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        done = tutti("run", str(scenario), "--out", str(away / "run"), cwd=away, code=code, user=user)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert done.returncode in (0, 1), done.stderr
+    assert (away / "run" / "verdict.json").exists(), done.stderr
+    return digest(away / "run")
+
+
 def guests(under: Path) -> dict[Path, int]:
     """Private kernels that carry out a run now: run directory below that one -> process."""
     found = {}

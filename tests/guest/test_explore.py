@@ -1,4 +1,4 @@
-"""A search on the emulated network: for a program of a user's own, here with a planted defect, there is no other."""
+"""Explore and the emulated network: a search there, what was found in memory replayed, and a difference told."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
+from harness.explore.base import base_of
+from harness.explore.found import Found, confirm, result_of, shrunk, write
+from harness.explore.hunt import Failure, Hunt
+from harness.explore.judging import judged
+from harness.explore.search import Tally
+from harness.explore.told import document, summary
+from harness.judges import Outcome
 from harness.runs import open_run
+from harness.scenario import dump, load
 from harness.verdict import judge_run
-from tests.helpers.guests import digest, needs_kernel, tutti
+from tests.helpers.guests import digest, elsewhere, needs_kernel, run, tutti
 
 pytestmark = [pytest.mark.guest, needs_kernel]
 
@@ -67,3 +75,46 @@ def test_a_planted_defect_is_found_shrunk_and_replayed(tmp_path: Path, capsys: p
     again = tutti("run", failure["file"], "--out", str(tmp_path / "again"))
     assert again.returncode == 1, again.stderr
     assert digest(tmp_path / "again")["n1.pcap"] == digest(run)["n1.pcap"]
+
+
+def test_a_shrunk_case_replays_to_the_byte_elsewhere_and_for_another_user(tmp_path: Path) -> None:
+    base = base_of("cmd", ["cmd.printed.clock=true"])
+    assert base.explore is not None
+    state, failures = Hunt(base, seed=1), list[Failure]()
+    while not failures:
+        failures = list(state.batch())
+    text = write(shrunk(failures[0], base.explore, state.runs, 0.0), tmp_path).read_text()
+    where, result = run(text, tmp_path / "here")
+    assert {one.verdict.property for one in result.properties if one.verdict.outcome is Outcome.FAIL} == {"CD-1"}
+    assert digest(where.path) == elsewhere(text, tmp_path)
+
+
+CHANCE = """
+name = "chance"
+protocol = "raw"
+topology = { kind = "lan", nodes = 2 }
+workload = { kind = "script", message = [{ at = "0ms", node = "n1", to = "n2" }] }
+[[impair]]
+on = "receivers"
+loss = "50%"
+[[expect]]
+property = "ST-4"
+"""
+
+
+def test_a_difference_between_the_levels_is_told_as_a_mistake_of_ours(tmp_path: Path) -> None:
+    """What is lost by chance differs; a search writes chance down, this case has it left."""
+    differs, path = "", tmp_path / "chance.toml"
+    path.write_text(CHANCE)
+    for seed in range(1, 20):
+        case = load(path, seed=seed)
+        if judged(case).against:
+            path.write_text(dump(case))
+            differs = confirm(path, ["ST-4"], tmp_path / f"{seed}")
+            if differs:
+                break
+    assert differs.startswith("ST-4 is pass there"), "in no run was another PDU lost"
+    result = result_of(Found(case, ("ST-4",), "lost", 1, 1.0, 1.0, case), path, differs)
+    assert f"NOT so on the emulated network, which is a mistake of ours: {differs}" in summary(case, Tally(), [result])
+    (told,) = document(case, Tally(), [result])["failures"]
+    assert told["network"] == differs
