@@ -7,6 +7,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -169,14 +170,16 @@ def at_once(
     where: Where, work: Callable[[T], R | str]
 ) -> Iterator[Callable[[Iterable[T]], Iterator[tuple[T, R | str]]]]:
     """What carries out tasks in as many processes as is said; a string in place of a result is why there is none."""
-    if where.master is None:
-        jobs = where.jobs or len(os.sched_getaffinity(0))
-        yield lambda tasks: run_local(tasks, jobs, partial(_niced, work), str)
-        return
-    from harness.parallel.cluster import cluster_session, room, run_on
+    with ExitStack() as stack:  # who stops listening stops the tasks, before the session ends
+        if where.master is None:
+            jobs = where.jobs or len(os.sched_getaffinity(0))
+            yield lambda tasks: stack.enter_context(closing(run_local(tasks, jobs, partial(_niced, work), str)))
+            return
+        from harness.parallel.cluster import cluster_session, room, run_on
 
-    with cluster_session(where.master, "explore") as session:
-        yield lambda tasks: run_on(session, tasks, where.jobs or room(session), work, str)
+        session = stack.enter_context(cluster_session(where.master, "explore"))
+        many = where.jobs or room(session)
+        yield lambda tasks: stack.enter_context(closing(run_on(session, tasks, many, work, str)))
 
 
 def _niced(work: Callable[[T], R], task: T) -> R:

@@ -12,9 +12,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, TypeVar
@@ -82,9 +83,18 @@ def settings(packed: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def cluster_session(master: str, name: str) -> Iterator[Any]:
-    """A session on the cluster, with all that its executors need; they use the Python that the system has."""
+    """A session on the cluster, with all that its executors need; they use the Python that the system has. A master
+    that is called local is this machine, where all of it lies already."""
     from captures.spark_session import spark_session
 
+    if master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        session = spark_session(master, name)
+        try:
+            yield session
+        finally:
+            session.stop()
+        return
     with tempfile.TemporaryDirectory(prefix="tutti-cluster-") as directory:
         packed = archive(Path(directory) / "tutti.tar.gz")
         os.environ.setdefault("PYSPARK_PYTHON", "/usr/bin/python3.11")
@@ -102,7 +112,7 @@ def room(session: Any) -> int:
 
 def run_on(
     session: Any, tasks: Iterable[T], jobs: int, work: Callable[[T], R], failed: Callable[[str], R]
-) -> Iterator[tuple[T, R]]:
+) -> Generator[tuple[T, R], None, None]:
     """Carry out all tasks, `jobs` at a time; results in the order in which they come, and what `failed` makes of the
     reason for those that Spark gave up."""
     context = session.sparkContext
@@ -133,9 +143,10 @@ def _job(context: Any, task: T, work: Callable[[T], R], failed: Callable[[str], 
 
 def _on_executor(work: Callable[[T], R]) -> Callable[[T], R]:
     def there(task: T) -> R:
-        # Both were given relative to the executor's directory, which goes when the executor goes.
-        os.environ["TUTTI_KERNEL"] = str(Path(os.environ["TUTTI_KERNEL"]).resolve())
-        tempfile.tempdir = str(Path.cwd())
+        kernel = os.environ.get("TUTTI_KERNEL", "")
+        if kernel.startswith("."):  # relative to the executor's directory, which goes when the executor goes
+            os.environ["TUTTI_KERNEL"] = str(Path(kernel).resolve())
+            tempfile.tempdir = str(Path.cwd())
         return work(task)
 
     return there

@@ -10,7 +10,7 @@ import gc
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TypeVar
@@ -32,7 +32,7 @@ def run_local(
     work: Callable[[T], R],
     failed: Callable[[str], R],
     before: Callable[[T], None] = lambda task: None,
-) -> Iterator[tuple[T, R]]:
+) -> Generator[tuple[T, R], None, None]:
     """Carry out all tasks; results in the order in which they come, and what `failed` makes of a reason for those whose
     process died. What is done `before` a task is done in this process, so that all that follow have it."""
     context = multiprocessing.get_context("fork")

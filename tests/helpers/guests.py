@@ -83,7 +83,7 @@ def for_everybody(directory: Path) -> Path:
 
 
 def elsewhere(text: str, tmp_path: Path) -> dict[str, str]:
-    """What a run gives from a copy of the code at a longer path, as nobody if we are root, while both cores are busy."""
+    """What a run gives from a copy of the code at a longer path, as nobody if we are root, while all cores are busy."""
     away = tmp_path / "somewhere else, with a longer name"
     away.mkdir()
     code = for_everybody(away)

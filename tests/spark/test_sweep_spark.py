@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +12,13 @@ import pyarrow as pa
 import pytest
 
 from captures import samples
+from harness.explore.journal import FILE
 from harness.parallel.cluster import archive, run_on
 from harness.scenario import loads
 from harness.sweep import tables
 from harness.sweep.task import Record, Task, lost
 from nodes.wire import all_pdu_types
-from tests.helpers.guests import needs_kernel, soon
+from tests.helpers.guests import needs_kernel, soon, tutti
 from tests.helpers.spark_cluster import spark_cluster
 
 
@@ -121,7 +123,7 @@ def test_a_cluster_gives_the_same_tables(tmp_path_factory: pytest.TempPathFactor
     import subprocess
     import tempfile
 
-    from tests.helpers.guests import child_environment, command, tutti
+    from tests.helpers.guests import child_environment, command
 
     with tempfile.TemporaryDirectory(prefix="tutti-test-") as directory:
         base = Path(directory)
@@ -158,3 +160,14 @@ def test_a_cluster_gives_the_same_tables(tmp_path_factory: pytest.TempPathFactor
                 for path in (base / "remote/tables" / table).rglob("*.parquet")
             }
             assert here and here == there
+
+
+def test_a_search_is_shared_by_executors(tmp_path: Path) -> None:
+    """In a process of its own, as above."""
+    words = ["explore", "cmd", "--set", "cmd.printed.clock=true", "--memory-only", "--seconds", "200", "--json"]
+    done = tutti(*words, "--master", "local[2]", "--jobs", "2", "--out", str(tmp_path))
+    assert done.returncode == 1, done.stderr
+    (failure,) = json.loads(done.stdout)["failures"]
+    assert "CD-1" in failure["properties"] and failure["faults"] <= 2
+    batches = [json.loads(line)["news"]["batches"] for line in (tmp_path / FILE).read_text().splitlines()[1:-1]]
+    assert batches and "Traceback" not in done.stderr
