@@ -191,13 +191,17 @@ def _write(path: str, value: str) -> None:
 
 def enable_ipv6(interface: str) -> None:
     """With the addresses that it is given, and without a word by itself."""
+    _quieten(interface)
+    _write(f"/proc/sys/net/ipv6/conf/{interface}/disable_ipv6", "0")
+
+
+def _quieten(interface: str) -> None:
     for key, value in {
         "accept_dad": "0",
         "dad_transmits": "0",
         "accept_ra": "0",
         "router_solicitations": "0",
         "addr_gen_mode": "1",
-        "disable_ipv6": "0",
     }.items():
         _write(f"/proc/sys/net/ipv6/conf/{interface}/{key}", value)
 
@@ -261,7 +265,7 @@ class Network:
         if not ipv6:
             _write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")
             return
-        enable_ipv6("default")
+        _quieten("default")
         if forwarding:
             _write("/proc/sys/net/ipv6/conf/all/forwarding", "1")
 
