@@ -68,11 +68,11 @@ class PlatformResult(Row):
         return (self.frames or 0) / self.ours_s
 
 
-def bench_platform() -> Iterator[Row]:
+def bench_platform(*, largest: bool = False) -> Iterator[Row]:
     """All figures; the naive ones only where its programs are installed."""
     yield around_the_guest()
     yield from fork_costs()
-    yield from large_networks()
+    yield from large_networks(largest=largest)
     missing = [name for name in ("tcpdump", "brctl") if shutil.which(name) is None]
     compared = not missing
     if missing:

@@ -22,6 +22,7 @@ EXAMPLES = (
 
 # What some benchmarks take: parameter -> option
 OPTIONS = {
+    "largest": "--largest",
     "scenarios": "--scenario",
     "count": "-n",
     "protocol": "--protocol",
@@ -38,6 +39,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """WHAT, and how."""
     parser.add_argument("what", nargs="*", metavar="WHAT", help="which benchmarks (default: all)")
     json_option(parser)
+    platform = parser.add_argument_group("platform")
+    platform.add_argument("--largest", action="store_true", default=None, help="a network of 500 nodes, too (8 GB)")
     forks = parser.add_argument_group("forks")
     scenario = "repeat this scenario, not the usual ones (repeatable)"
     forks.add_argument("--scenario", dest="scenarios", action="append", metavar="SCENARIO", help=scenario)
