@@ -4,7 +4,7 @@ A scenario (tests/helpers/drawn.py) is carried out in memory. tests/histories/PR
 many steps it has, a digest of all, and a character for each of the first: enough to tell the first step that differs.
 
     ./tutti python -m tests.helpers.histories st repaired 3     print one, to compare it with that of another version
-    ./tutti python -m tests.helpers.histories --renew           keep all as they are now
+    ./tutti python -m tests.helpers.histories --renew           keep all as they are now; behind it, of which protocols
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from hashlib import sha256
@@ -146,20 +146,21 @@ def difference(protocol: str, rules: str, number: int, before: str) -> str:
             f"{protocol} {rules} {number}: step {first} is another one ({len(lines)} steps, {count} before)",
             *shown,
             f"all of it: {again}",
-            "if it is meant: ./tutti python -m tests.helpers.histories --renew",
+            f"if it is meant: ./tutti python -m tests.helpers.histories --renew {protocol}",
         ]
     )
 
 
-def renew() -> None:
-    """Keep all as they are now."""
-    for protocol, those in HISTORIES.items():
+def renew(protocols: Iterable[str]) -> None:
+    """Keep those of these protocols as they are now."""
+    for protocol in protocols:
+        those = HISTORIES[protocol]
         lines = [f"{rules}/{number} {kept_as(history(protocol, rules, number))}\n" for rules, number in those]
         (KEPT / f"{protocol}.txt").write_text("".join(lines))
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--renew"]:
-        renew()
+    if sys.argv[1:2] == ["--renew"]:
+        renew(sys.argv[2:] or HISTORIES)
     else:
         print("\n".join(history(sys.argv[1], sys.argv[2], int(sys.argv[3]))))
