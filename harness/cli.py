@@ -15,6 +15,7 @@ from typing import NoReturn, Protocol
 from harness import VERSION
 from harness.commands import (
     bench,
+    branch,
     check,
     clean,
     completion,
@@ -56,6 +57,7 @@ class Command(Protocol):
 # In the order in which `tutti --help` names them.
 COMMANDS: dict[str, Command] = {
     "run": run,
+    "branch": branch,
     "check": check,
     "show": show,
     "diff": diff,

@@ -16,7 +16,7 @@ from harness.rundir import RunDir, RunDirError
 from harness.typed import Misfit, as_json, from_json
 from topologies.impairments import Seeded
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,26 @@ class Findings:
     captures: Mapping[str, Recorded] = field(default_factory=dict)  # by capture point
 
 
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """What a run is a branch of. From its moment on it is what its own scenario says."""
+
+    trunk: str  # the scenario up to the moment
+    at_ns: int  # the moment, from the start of the run
+    seed: int | None  # of the network's chance from there on, if it is another one
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """A run, apart from what was asked for and what was captured."""
 
     format: int = FORMAT
     tutti: str = VERSION
-    identity: str  # hash of all that the scenario says
+    identity: str  # hash of all that the scenario says, and of what this is a branch of
     engine: str
     kernel: Kernel
     failed: str = ""  # why it was not carried out to its end; "": it was
+    branch: Branch | None = None
     findings: Findings = Findings()
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness import rundir
 from harness.engines.engine import engine_of
 from harness.engines.outcome import EngineError, EngineOptions, Progress
-from harness.exchange import exchange
+from harness.engines.watch import Attended
+from harness.exchange import Exchange, exchange
 from harness.manifest import Manifest, read_manifest, write_manifest
 from harness.rundir import RunDir, RunDirError
 from harness.scenario import Scenario, dump, identity, load
 from harness.scenario.program import take_along
+from harness.shape import shape_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +39,26 @@ def carry_out(
     """Carry out a scenario into a fresh run directory. EngineError if it could not be done to its end.
 
     `meanwhile` is done here once the agent is at work."""
+    engine = engine_of(scenario.engine)
+    engine.get_ready(options, shape_of(scenario))
+    manifest = Manifest(identity=identity(scenario), engine=scenario.engine, kernel=engine.kernel)
+    return carried_out(scenario, where, manifest, lambda files: engine.start(files, options), progress, meanwhile)
+
+
+def carried_out(
+    scenario: Scenario,
+    where: RunDir,
+    manifest: Manifest,
+    start: Callable[[Exchange], AbstractContextManager[Attended]],
+    progress: Progress,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Run:
+    """The same by whatever starts the agent; the manifest is completed."""
     scenario = take_along(scenario, where.path)
     where.scenario.write_text(dump(scenario))
-    engine = engine_of(scenario.engine)
-    manifest = Manifest(
-        identity=identity(scenario), engine=scenario.engine, kernel=engine.kernel, failed="the run was interrupted"
-    )
+    manifest = replace(manifest, failed="the run was interrupted")
     try:
-        with exchange(where) as files, engine.start(files, options) as agent:
+        with exchange(where, shape_of(scenario)) as files, start(files) as agent:
             meanwhile()
             agent.wait(progress)
             answer = files.take()

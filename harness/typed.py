@@ -39,6 +39,8 @@ def _read(hint: Any, value: Any, where: str) -> Any:
         return None if value is None else _read(other, value, where)
     if dataclasses.is_dataclass(hint):
         return _dataclass(hint, value, where)
+    if origin is typing.Literal and value in inner:
+        return value
     if origin is tuple and isinstance(value, list):
         hints = [inner[0]] * len(value) if inner[-1] is Ellipsis else inner
         if len(hints) == len(value):

@@ -123,8 +123,8 @@ class ProtocolSpec:
     key_file: Callable[[Any], str] = lambda options: ""  # where Setting.key stands, if these options want one
     brings_program: bool = False  # its options have `program`, a file that runs take along, and `sha256` of it
     # Its nodes are programs of this machine, which its options name (nodes/program/options.py): what a node's process
-    # does with its nodes/shell.py:NodeConfig and its control socket, in place of stepping a machine.
-    run: Callable[[Any, Any], NoReturn] | None = None
+    # does with its nodes/shell.py:NodeConfig, the tally and its control socket, in place of stepping a machine.
+    run: Callable[[Any, Any, Any], NoReturn] | None = None
     deaf: Callable[[Any], str] = lambda options: ""  # why with these options nothing can be submitted
     warm_up_ns: Callable[[Any], int] = lambda options: 0  # what nodes need before the run begins
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from nodes.clock import Clock
-from nodes.facet import ProtocolSpec
 from nodes.links import Attachment, Loopback, attach
 from nodes.machine import Farewell, Log, Machine, Output, Received, Send, Setting, Submit, Wake
+from nodes.protocols import protocol
 from nodes.streams import Streams
 from nodes.tally import Tally
 from nodes.waiting import readable
@@ -47,16 +47,15 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeConfig:
-    """Everything a node process is told before it starts."""
+    """Everything a node process is told when it begins."""
 
-    spec: ProtocolSpec
+    protocol: str
     options: Any
     setting: Setting
     attachment: Attachment
     schedule: Sequence[Submission]
     clock: Clock
     state_file: Path  # where the incarnation survives a crash
-    tally: Tally
     run_dir: Path  # for what it leaves there beside captures, and what was brought along
     read_delay_ns: int = 0
 
@@ -73,13 +72,13 @@ def next_incarnation(path: Path) -> int:
     return incarnation
 
 
-def run_node(config: NodeConfig, control: socket.socket) -> NoReturn:
+def run_node(config: NodeConfig, tally: Tally, control: socket.socket) -> NoReturn:
     """A node process from here to its end. `control` brings JSON commands and takes word of what happened."""
     prctl = ctypes.CDLL(None).prctl
     prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
     prctl(_PR_SET_NAME, f"n{config.setting.me}".encode(), 0, 0, 0)  # as ps and top show it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Shell(config, control).run()
+    Shell(config, tally, control).run()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
@@ -88,8 +87,8 @@ def run_node(config: NodeConfig, control: socket.socket) -> NoReturn:
 class Shell:
     """One node."""
 
-    def __init__(self, config: NodeConfig, control: socket.socket) -> None:
-        self._config = config
+    def __init__(self, config: NodeConfig, tally: Tally, control: socket.socket) -> None:
+        self._tally = tally
         self._control = control
         self._clock = config.clock
         self._incarnation = config.setting.incarnation
@@ -98,7 +97,7 @@ class Shell:
         self._link = Streams(where) if where.transport == "tcp" else attach(where)
         self._padded = where.transport == "channel"  # Ethernet fills short frames up, UDP adds nothing
         self._loopback = Loopback()
-        self._machine: Machine = config.spec.machine(config.setting, config.options)
+        self._machine: Machine = protocol(config.protocol).machine(config.setting, config.options)
         now = time.time_ns()
         self._schedule = [one for one in config.schedule if one.at_ns >= now]
         self._read_delay_ns = config.read_delay_ns
@@ -192,7 +191,7 @@ class Shell:
     def _note(self, log: Log, local: int) -> None:
         self._flush_pdus()
         self._noted += 1
-        self._config.tally.count(self._me, log.kind)
+        self._tally.count(self._me, log.kind)
         self._notes.append(encode(log.note(self._me, self._incarnation, self._noted, local)))
 
     def _flush(self) -> None:

@@ -119,6 +119,14 @@ def set_netem(netlink: IPRoute, interface: int, wanted: Seeded) -> None:
         raise RuntimeError(f"netem on interface {interface} did not take effect: asked {expected}, got {found}")
 
 
+def reseed_netem(netlink: IPRoute, interface: int, wanted: Seeded) -> None:
+    """From now on its draws are those of another seed; what waits in it goes on waiting."""
+    netlink.tc("change", "netem", interface, root=True, handle=0x10000, netem=wanted)
+    found = read_netem(netlink, interface)
+    if found != Seeded(dataclasses.replace(wanted.settings, table=()), wanted.seed):
+        raise RuntimeError(f"netem on interface {interface} did not take its seed: asked {wanted}, got {found}")
+
+
 def remove_netem(netlink: IPRoute, interface: int) -> None:
     """Take an interface's root qdisc away."""
     netlink.tc("del", index=interface, root=True)

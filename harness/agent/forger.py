@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from harness.agent.notes import HarnessNotes
-from harness.agent.processes import Helper, next_released
+from harness.agent.processes import Helper, told
 from harness.scenario.faults import Fault
 from harness.scenario.faults.forge import Forge
 from harness.scenario.forgeries import Fields, changed, made, sized
@@ -89,7 +89,7 @@ class _Forger:
             listen = [self._link.socket.fileno(), released]
             for descriptor in readable(listen, None if due is None else due - time.time_ns()):
                 if descriptor == released:
-                    self._work[next_released(released)].begin(time.time_ns())
+                    self._work[told(released)].begin(time.time_ns())
                 else:
                     self._hear()
 

@@ -14,10 +14,12 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from harness.agent.frames import ETH_P_ALL, FRAME_MAX, PACKET_OUTGOING, pdu_of_frame
 from harness.agent.notes import HarnessNotes
-from harness.agent.processes import Helper, next_released
+from harness.agent.processes import Helper, told
 from harness.agent.traffic import MARK
 from harness.chosen import Rule, taking
 from nodes.waiting import readable
@@ -35,12 +37,26 @@ def start_injector(devices: Mapping[str, str], rules: Sequence[Rule], prepare: C
     return Helper("the injector of PDU faults", work, [rule.fault for rule in rules])
 
 
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """What an injector does from now on."""
+
+    devices: Mapping[str, str]  # more of them
+    rules: Sequence[Rule]  # all of them
+    reseeded: bool
+
+
 class _Injector:
     def __init__(self, devices: Mapping[str, str], found: Sequence[Rule]) -> None:
         self._found = found
-        self._rules = {port: [rule for rule in found if rule.port == port] for port in devices}
         self._listen: dict[int, tuple[socket.socket, str]] = {}
         self._out: dict[str, socket.socket] = {}
+        self._at(devices)
+        self._held: list[tuple[int, int, str, bytes]] = []  # due, order, port, frame
+        self._order = 0
+        self._notes = HarnessNotes(incarnation=2)
+
+    def _at(self, devices: Mapping[str, str]) -> None:
         for port, device in devices.items():
             sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(ETH_P_ALL))
             sock.bind((device, ETH_P_ALL))
@@ -49,9 +65,6 @@ class _Injector:
             out.setsockopt(socket.SOL_SOCKET, _SO_MARK, MARK)
             out.bind((port, 0))
             self._out[port] = out
-        self._held: list[tuple[int, int, str, bytes]] = []  # due, order, port, frame
-        self._order = 0
-        self._notes = HarnessNotes(incarnation=2)
 
     def run(self, ready: int, released: int) -> None:
         os.write(ready, b"r")
@@ -63,10 +76,28 @@ class _Injector:
             wait_ns = self._held[0][0] - now if self._held else None
             for descriptor in readable([*self._listen, released], wait_ns):
                 if descriptor == released:
-                    self._found[next_released(released)].starts_ns = time.time_ns()
+                    self._obey(told(released))
                     continue
                 sock, port = self._listen[descriptor]
                 self._drain(sock, port)
+
+    def _obey(self, word: Any) -> None:
+        """A rule is released; or there are other rules, at some more ports. One that was there goes on as it was."""
+        if isinstance(word, int):
+            self._found[word].starts_ns = time.time_ns()
+            return
+        revision: Revision = word
+        self._at(revision.devices)
+        before = list(self._found)
+        self._found = revision.rules
+        for rule in self._found:
+            for old in before:
+                if (old.fault, old.port) == (rule.fault, rule.port):
+                    before.remove(old)
+                    rule.seen, rule.starts_ns = old.seen, old.starts_ns
+                    if not revision.reseeded:
+                        rule.draws = old.draws
+                    break
 
     def _drain(self, sock: socket.socket, port: str) -> None:
         while True:
@@ -80,7 +111,7 @@ class _Injector:
     def _judge(self, frame: bytes, port: str) -> None:
         pdu = pdu_of_frame(frame)
         now = time.time_ns()
-        rule = None if pdu is None else taking(self._rules[port], pdu, now)
+        rule = None if pdu is None else taking([one for one in self._found if one.port == port], pdu, now)
         if rule is None:
             self._put(port, frame)
             return

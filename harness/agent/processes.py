@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import json
 import os
+import pickle
 import signal
 import socket
 import struct
@@ -15,15 +16,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
+from nodes.protocols import protocol
 from nodes.shell import NodeConfig, run_node
+from nodes.tally import Tally
 from nodes.waiting import readable
 from topologies.mininet_network import NamespaceNode
 
-# Makes the configuration of a node, in its process, after the fork: incarnation and schedule depend on the moment.
-Configure = Callable[[], NodeConfig]
-
 _MESSAGE_MAX = 65_536
-_NUMBER = struct.Struct("=H")
+_LENGTH = struct.Struct("=I")
 _CLONE_NEWPID = 0x20000000
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -43,8 +43,8 @@ class Process:
     paused: bool = False
 
 
-def start(node: NamespaceNode, configure: Configure, keeps: bool = False) -> Process:
-    """Fork a node's process; it reports "ready" on its control socket. What it keeps ends with it."""
+def start(node: NamespaceNode, tally: Tally, keeps: bool = False) -> Process:
+    """Fork a node's process, which waits at its place until it is told to begin. What it keeps ends with it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -52,9 +52,32 @@ def start(node: NamespaceNode, configure: Configure, keeps: bool = False) -> Pro
         pid = os.fork()
         if pid == 0:
             ours.close()
-            _become(node, configure, theirs)
+            _become(node, tally, theirs)
     theirs.close()
-    return Process(node.name, pid, ours, keeps)
+    process = Process(node.name, pid, ours, keeps)
+    expect(process, "there")
+    return process
+
+
+def begin(process: Process, config: NodeConfig) -> None:
+    """Tell a process what it is to be; it is at work when this returns."""
+    data = pickle.dumps(config)
+    tell(process, "begin", len(data))
+    for at in range(0, len(data), _MESSAGE_MAX):
+        process.control.send(data[at : at + _MESSAGE_MAX])
+    expect(process, "ready")
+
+
+def _told(control: socket.socket) -> NodeConfig:
+    """The other end of `begin`."""
+    control.send(json.dumps(["there", None]).encode())
+    _, size = json.loads(control.recv(_MESSAGE_MAX))
+    data = b""
+    while len(data) < size:
+        data += control.recv(_MESSAGE_MAX)
+    config = pickle.loads(data)  # noqa: S301  (the agent's own)
+    assert isinstance(config, NodeConfig)
+    return config
 
 
 @contextlib.contextmanager
@@ -71,13 +94,13 @@ def _apart() -> Iterator[None]:
         os.close(here)
 
 
-def _become(node: NamespaceNode, configure: Configure, control: socket.socket) -> NoReturn:
+def _become(node: NamespaceNode, tally: Tally, control: socket.socket) -> NoReturn:
     """In the child: never come back, whatever happens."""
     try:
         _leave_only(control.fileno(), node.namespace)
         with node.entered():
-            config = configure()
-            (config.spec.run or run_node)(config, control)
+            config = _told(control)
+            (protocol(config.protocol).run or run_node)(config, tally, control)
     except BaseException as error:
         traceback.print_exc()
         sys.stderr.flush()
@@ -169,25 +192,25 @@ class Helper:
     """A process that is no node. Of what it does, some `parts` may have to wait until they are released."""
 
     def __init__(self, what: str, work: Callable[[int, int], None], parts: Sequence[object]) -> None:
-        """`work` writes "r" to the first descriptor it is given when it is ready; the other says what is released."""
+        """`work` writes "r" to the first descriptor it is given when it is ready; what the other says is `told`."""
         self.what = what
         self._parts = parts
         ready, theirs = os.pipe()
-        released, self._release = os.pipe()
+        told, self._tell = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
         self._pid = os.fork()
         if self._pid == 0:
             try:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
-                work(theirs, released)
+                work(theirs, told)
             except BaseException:
                 traceback.print_exc()
                 sys.stderr.flush()
             finally:
                 os._exit(1)
         os.close(theirs)
-        os.close(released)
+        os.close(told)
         if os.read(ready, 1) != b"r":
             raise RuntimeError(f"{what} did not start")
         os.close(ready)
@@ -196,7 +219,17 @@ class Helper:
         """Let it do this part now, if it has it."""
         for number, one in enumerate(self._parts):
             if one is part:
-                os.write(self._release, _NUMBER.pack(number))
+                self._say(number)
+
+    def revise(self, parts: Sequence[object], work: object) -> None:
+        """It has other parts now, and is told what they are."""
+        self._parts = parts
+        self._say(work)
+
+    def _say(self, what: object) -> None:
+        data = pickle.dumps(what)
+        with os.fdopen(os.dup(self._tell), "wb") as pipe:
+            pipe.write(_LENGTH.pack(len(data)) + data)
 
     def end(self) -> bool:
         """Kill it; was it still at work?"""
@@ -205,10 +238,14 @@ class Helper:
         return os.WIFSIGNALED(status)
 
 
-def next_released(descriptor: int) -> int:
-    """In a helper: the number of the part that is released."""
-    (number,) = _NUMBER.unpack(os.read(descriptor, _NUMBER.size))
-    return int(number)
+def told(descriptor: int) -> Any:
+    """In a helper: the number of the part that is released, or what it is to do from now on."""
+    with os.fdopen(os.dup(descriptor), "rb", buffering=0) as pipe:
+        (size,) = _LENGTH.unpack(pipe.read(_LENGTH.size))
+        data = b""
+        while len(data) < size:
+            data += pipe.read(size - len(data))
+    return pickle.loads(data)  # noqa: S301  (the agent's own)
 
 
 def wait(processes: Iterable[Process], timeout_ns: int, others: Sequence[int] = ()) -> list[int]:

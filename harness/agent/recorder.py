@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from captures.recorded import Recorded
+from harness.agent.branch import Branching
 from harness.agent.libpcap import Capture
 from topologies.mininet_network import enter_namespace
 
@@ -35,14 +36,14 @@ class RecorderError(RuntimeError):
 class Recorder:
     """The agent's side: start, wait until all is captured, stop."""
 
-    def __init__(self, points: Sequence[Point], block_ms: int, buffer_bytes: int) -> None:
+    def __init__(self, points: Sequence[Point], block_ms: int, buffer_bytes: int, branching: Branching) -> None:
         self._socket, theirs = socket.socketpair()
         sys.stdout.flush()
         sys.stderr.flush()
         self._pid = os.fork()
         if self._pid == 0:
             self._socket.close()
-            _record(theirs, points, block_ms, buffer_bytes)
+            _record(theirs, points, block_ms, buffer_bytes, branching)
         theirs.close()
         self._expect("capturing")
 
@@ -66,7 +67,9 @@ class Recorder:
         return value
 
 
-def _record(control: socket.socket, points: Sequence[Point], block_ms: int, buffer_bytes: int) -> None:
+def _record(
+    control: socket.socket, points: Sequence[Point], block_ms: int, buffer_bytes: int, branching: Branching
+) -> None:
     """The recorder's process; never returns."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -76,7 +79,8 @@ def _record(control: socket.socket, points: Sequence[Point], block_ms: int, buff
             captures[point.name] = Capture(point.device, point.path, block_ms, buffer_bytes)
         _answer(control, "capturing", len(captures))
         poll = select.poll()
-        poll.register(control.fileno(), select.POLLIN)
+        for descriptor in (control.fileno(), branching.moment):
+            poll.register(descriptor, select.POLLIN)
         by_descriptor = {capture.descriptor: capture for capture in captures.values()}
         for descriptor in by_descriptor:
             poll.register(descriptor, select.POLLIN)
@@ -87,6 +91,8 @@ def _record(control: socket.socket, points: Sequence[Point], block_ms: int, buff
             for descriptor, _ in ready:
                 if descriptor in by_descriptor:
                     by_descriptor[descriptor].drain()
+                elif descriptor == branching.moment:
+                    branching.stand_still()
                 else:
                     control.recv(64)
                     poll.unregister(control.fileno())

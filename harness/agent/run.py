@@ -1,10 +1,15 @@
-"""One run, from the empty kernel to the closed captures and the answer to who asked for it."""
+"""One run, from the empty kernel to the closed captures and the answer to who asked for it.
+
+What comes before its beginning depends on its shape alone (standing.py). There it may be forked; from there on it
+depends on all that its scenario says.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,36 +17,36 @@ from typing import Literal
 
 from harness import chosen
 from harness.agent import processes
+from harness.agent.branch import RevisionError
 from harness.agent.forger import forgeries, start_forger
-from harness.agent.guest import reseed
-from harness.agent.injector import start_injector
-from harness.agent.notes import HarnessNotes
-from harness.agent.recorder import Point, Recorder
+from harness.agent.guest import fork_here, read, reseed
+from harness.agent.injector import Revision, start_injector
 from harness.agent.stage import RECEIVE_BUFFER_BYTES, Stage
+from harness.agent.standing import Standing
 from harness.agent.traffic import Traffic
 from harness.agent.watcher import Watcher
 from harness.exchange import Answer, Exchange
 from harness.manifest import Findings
 from harness.scenario import Scenario, load
+from harness.scenario.faults import Fault
 from harness.scenario.program import in_run
 from harness.setting import livelock_ns, setting_of
+from harness.shape import shape_of
 from harness.workload import schedule
 from nodes.clock import Clock
-from nodes.links import Attachment, Loopback
+from nodes.links import Attachment
 from nodes.protocols import protocol
 from nodes.shell import NodeConfig, Submission, next_incarnation
-from nodes.tally import Tally
 from nodes.wire.note import Never, NoteKind, Over
-from topologies.mininet_network import CHANNEL, Network, interface_counters
+from topologies.impairments import Impairment
+from topologies.mininet_network import interface_counters
 from topologies.plan import Plan
-from topologies.program_addresses import give_addresses, ipv4, ipv6
+from topologies.program_addresses import ipv4, ipv6
 from topologies.seeds import seed_for
 
 _SECOND = 1_000_000_000
-_EVEN_NS = _SECOND // 2  # a run sets out at a multiple of it, whatever was imported before
+_EVEN_NS = _SECOND // 2  # a run sets out at a multiple of it, whatever was imported or read before
 _WARM_UP_NS = 2 * _SECOND  # listener reports and the like are over before the run begins
-_BLOCK_MS = 500  # how old a block of a capture ring gets before it is written
-_RING_BYTES = 2 * 1024 * 1024
 
 
 End = Literal["quiet", "limit", "livelock"]
@@ -55,17 +60,26 @@ def carry_out(files: Exchange, state: Path) -> None:
     """Do the whole run that is handed over, and answer. `state` is for what nodes keep over their restarts."""
     findings, failed = Findings(release=platform.release()), ""
     try:
-        scenario = in_run(load(files.run.scenario, resolved=True), files.run.path)
-        if scenario.engine == "virtual":
-            reseed(seed_for(scenario.seed, "guest"))
+        shape = files.shape
+        virtual = shape.engine == "virtual"
+        if virtual:
             _wake_on_time()
             _set_out_evenly()
-        run = _Run(scenario, files, state, findings)
+        standing = Standing(shape, files)
+        if virtual:
+            fork_here()
+        scenario = in_run(load(files.run.scenario, resolved=True), files.run.path)
+        if shape_of(scenario) != shape:
+            raise RunFailed("the scenario is of another shape than what stands here")
+        if virtual:
+            reseed(seed_for(scenario.seed, "guest"))
+            _set_out_evenly()
+        run = _Run(scenario, standing, files, state, findings)
         try:
             run.all()
         finally:
             findings = run.findings
-    except (processes.NodeFailed, RunFailed) as error:
+    except (processes.NodeFailed, RevisionError, RunFailed) as error:
         failed = str(error)
     files.give(Answer(findings, failed))
 
@@ -82,44 +96,48 @@ def _set_out_evenly() -> None:
     time.sleep((_EVEN_NS - time.time_ns() % _EVEN_NS) / _SECOND)
 
 
+def _impaired(scenario: Scenario) -> dict[str, Impairment]:
+    """What is impaired how; of what is said twice the last counts."""
+    return {on: one.impairment for one in scenario.impair for on in one.on}
+
+
+def _kept(before: Sequence[Fault], after: Sequence[Fault]) -> tuple[Fault, ...]:
+    """The faults that are to be, each of them that was there already being the same one."""
+    left = list(before)
+    return tuple(left.pop(left.index(fault)) if fault in left else fault for fault in after)
+
+
 class _Run:
-    def __init__(self, scenario: Scenario, files: Exchange, state: Path, findings: Findings) -> None:
+    def __init__(
+        self, scenario: Scenario, standing: Standing, files: Exchange, state: Path, findings: Findings
+    ) -> None:
         self.scenario = scenario
-        self.plan: Plan = scenario.plan()
+        self.standing = standing
+        self.plan: Plan = standing.plan
+        self.network = standing.network
+        self.notes = standing.notes
         self.spec = protocol(scenario.protocol)
-        self.run_dir = files.run.path
-        self.captures = files.run.captures
+        self.files = files
+        self.faults = scenario.fault
+        self.seed = scenario.seed  # of chance in the network
+        self.injector: processes.Helper | None = None
+        self.changes = 0
         self.findings = findings
         self.schedule = schedule(scenario)
-        self.tally = Tally(scenario.topology.nodes)
         self.helpers: list[processes.Helper] = []  # the injector, outsiders
         self.state = state
         self._real_time = scenario.engine != "virtual"
-        # Whoever waits for a moment must see it before the nodes go on; the injector counts up to it.
-        self._urgent = not self._real_time and any(fault.when is not None for fault in scenario.fault)
-        self._progress = os.open(files.progress, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
 
     def all(self) -> None:
         """From here to the end."""
-        begin = time.time_ns() if self._real_time else None  # reading it takes virtual time
-        self.network = Network(self.plan, lambda name: self._tell(f"building {name}"))
-        if self._real_time and len(os.sched_getaffinity(0)) > 1:
-            from topologies.ordering import keep_order
-
-            keep_order(self.network)
-        if self.spec.run is not None:
-            give_addresses(self.network)
         self.traffic = Traffic(self.network, self.scenario.seed)
         # The run begins at a round moment, late enough for everything to be ready: times in captures read easily.
-        self.t0 = -(-(time.time_ns() + self._warm_up_ns(begin)) // _SECOND) * _SECOND
+        self.t0 = -(-(time.time_ns() + self._warm_up_ns()) // _SECOND) * _SECOND
         self._inject()
         for impair in self.scenario.impair:
             self.traffic.impair(impair.on, impair.impairment)
-        recorder = Recorder(self._points(), _BLOCK_MS, _RING_BYTES)
-        self.notes = HarnessNotes(incarnation=1)
         self.stage = Stage(self.scenario, self.traffic, self.notes, self.helpers, self.t0, self._start)
         self.watcher = Watcher(self.network, self.stage.moments)
-        self._probe()
         self.state.mkdir(exist_ok=True)
         for clock in self.scenario.clock:
             for node in clock.node:
@@ -129,15 +147,17 @@ class _Run:
         self._start_outsiders()
         if time.time_ns() >= self.t0:
             raise RunFailed("the nodes were not ready when the run was to begin (is the machine overloaded?)")
-        self.stage.happening.enter(self.scenario.fault, self.stage)
+        self.stage.happening.enter(self.faults, self.stage)
         if self._urgent:
             _wake_on_time(2)
+        if at_ns := read(self.files.moment_file):
+            self.standing.branching.set(self.t0 + int(at_ns))
         self._sleep_until(self.t0)
         self.watcher.begin()
         self.notes.send(NoteKind.MARK, text="start")
         self.findings = replace(self.findings, t0_ns=self.t0, impairments=self.traffic.settings())
         end = self._until_over()
-        for number in self.stage.happening.never():
+        for number in self.stage.happening.never(self.faults):
             self.notes.send(NoteKind.MARK, text="never", values=Never(number))
         livelock = end == "livelock"
         self.notes.send(NoteKind.MARK, text="end livelock" if livelock else "end", values=Over(int(end == "quiet")))
@@ -150,7 +170,7 @@ class _Run:
         members = (*self.plan.hosts, *self.plan.routers)
         interfaces = {name: dict(interface_counters(self.network.netlink_of(name))) for name in members}
         interfaces["switches"] = dict(interface_counters(self.network.netlink))
-        captures = recorder.stop()
+        captures = self.standing.recorder.stop()
         names = {
             name: {str(index): interface for interface, index in self.network.interfaces(name).items()}
             for name in members
@@ -166,36 +186,27 @@ class _Run:
 
     # setting up
 
-    def _warm_up_ns(self, begin: int | None) -> int:
+    def _warm_up_ns(self) -> int:
         """In real time a machine that took long for the network will take long for the nodes."""
         least = _WARM_UP_NS + self.spec.warm_up_ns(self.scenario.options)
-        return least if begin is None else max(least, 3 * (time.time_ns() - begin))
+        return max(least, 3 * self.standing.took_ns) if self._real_time else least
 
-    def _points(self) -> list[Point]:
-        here = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        points = [
-            Point(name, "any", self.network.node(name).namespace, str(self.captures / f"{name}.pcap"))
-            for name in (*self.plan.hosts, *self.plan.routers)
-        ]
-        if self.plan.channel is not None:
-            points.append(Point(CHANNEL, CHANNEL, here, str(self.captures / "channel.pcap")))
-        self.network.netlink.link("set", index=self.network.netlink.link_lookup(ifname="lo")[0], state="up")
-        points.append(Point("harness", "lo", here, str(self.captures / "harness.pcap")))
-        return points
-
-    def _probe(self) -> None:
-        """A numbered mark on every loopback that is captured: a capture that was not yet running shows as a hole."""
-        for name in (*self.plan.hosts, *self.plan.routers):
-            with self.network.node(name).entered():
-                loopback = Loopback()
-            self.notes.send(NoteKind.MARK, text=f"probe {name}", loopback=loopback)
+    @property
+    def _urgent(self) -> bool:
+        """Whoever waits for a moment must see it before the nodes go on; the injector counts up to it."""
+        return not self._real_time and any(fault.when is not None for fault in self.faults)
 
     def _inject(self) -> None:
-        rules = chosen.rules(self.plan, self.scenario.fault, self.t0, self.scenario.seed)
-        if rules:
-            devices = self.traffic.inject(sorted({rule.port for rule in rules}))
+        rules = chosen.rules(self.plan, self.faults, self.t0, self.seed)
+        if rules and self.injector is None:
+            devices = self.traffic.inject(rule.port for rule in rules)
             prepare = partial(_wake_on_time, 3) if self._urgent else lambda: None
-            self.helpers.append(start_injector(devices, rules, prepare))
+            self.injector = start_injector(devices, rules, prepare)
+            self.helpers.append(self.injector)
+        elif self.injector is not None:
+            devices = self.traffic.inject(rule.port for rule in rules)
+            revision = Revision(devices, rules, self.seed != self.scenario.seed)
+            self.injector.revise([rule.fault for rule in rules], revision)
 
     def _start_outsiders(self) -> None:
         members = self.scenario.nodes
@@ -208,17 +219,20 @@ class _Run:
                 )
 
     def _start(self, node: str) -> processes.Process:
-        if self._urgent:
-            _wake_on_time()  # nodes are not
-        self._tell(f"starting {node}")
-        process = processes.start(self.network.node(node), lambda: self._config(node), keeps=self.spec.run is not None)
-        processes.expect(process, "ready")
-        if self._urgent:
-            _wake_on_time(2)
+        """With its first life in the process that stands there, later in one of its own."""
+        self.standing.tell(f"starting {node}")
+        process = self.standing.processes.pop(node, None)
+        if process is None:
+            if self._urgent:
+                _wake_on_time()  # nodes are not
+            process = self.standing.process(node)
+            if self._urgent:
+                _wake_on_time(2)
+        processes.begin(process, self._config(node))
         return process
 
     def _stop(self, process: processes.Process) -> dict[str, int]:
-        self._tell(f"stopping {process.node}")
+        self.standing.tell(f"stopping {process.node}")
         return processes.stop(process)
 
     def _config(self, node: str) -> NodeConfig:
@@ -229,7 +243,7 @@ class _Run:
         setting = setting_of(scenario, self.plan, int(node[1:]), next_incarnation(state_file), read_delay)
         submissions = [Submission(self.t0 + one.at_ns, one.number, one.to, one.data) for one in self.schedule[node]]
         return NodeConfig(
-            spec=self.spec,
+            protocol=self.spec.name,
             options=scenario.options,
             setting=setting,
             attachment=self._attachment(node, self.spec.transport, buffer),
@@ -237,8 +251,7 @@ class _Run:
             clock=self.stage.clocks[node],
             state_file=state_file,
             read_delay_ns=read_delay,
-            tally=self.tally,
-            run_dir=self.run_dir,
+            run_dir=self.files.run.path,
         )
 
     def _attachment(self, host: str, transport: str, buffer_bytes: int | None = None) -> Attachment:
@@ -261,37 +274,67 @@ class _Run:
             hop_limit=plan.max_hops + 1 if plan.ipv6 else 1,
         )
 
+    # branching
+
+    def _change(self) -> None:
+        """From now on the scenario is another one, and the chance of the network perhaps too."""
+        os.read(self.standing.branching.changed, 1)
+        self.changes += 1
+        before, self.scenario = self.scenario, in_run(load(self.files.run.scenario, resolved=True), self.files.run.path)
+        faults, self.faults = self.faults, _kept(self.faults, self.scenario.fault)
+        seed = self.files.change.seed
+        if seed is not None:
+            self.seed = seed
+            reseed(seed_for(seed, "guest"))
+            self.traffic.reseed(seed)
+        if seed is not None or [*map(id, faults)] != [*map(id, self.faults)]:
+            self._inject()
+            self.stage.revise(faults, self.faults)
+        impaired, to_be = _impaired(before), _impaired(self.scenario)
+        for on in {**impaired, **to_be}:
+            if impaired.get(on) != to_be.get(on):
+                self.traffic.impair((on,), to_be.get(on))
+        if self._urgent:
+            _wake_on_time(2)
+        self.watcher.begin()
+
     # waiting
 
     def _sleep_until(self, until_ns: int) -> None:
-        """Sleep, telling every virtual second how far the run is; not on when a moment came that a fault waited for."""
+        """Sleep, telling every virtual second how far the run is; not on when what is to come has changed."""
         while (now := time.time_ns()) < until_ns:
             self._tell_progress(now)
-            came = self.stage.moments.came
-            wait_ns = min(until_ns, now + _SECOND) - now
-            for descriptor in processes.wait(self.stage.processes.values(), wait_ns, self.watcher.descriptors):
-                self.watcher.look(descriptor)
-            if self.stage.moments.came > came:
+            turn = self._turn
+            wait_ns = min(until_ns, now + _SECOND - now % _SECOND) - now
+            changed = self.standing.branching.changed
+            watched = [changed, *self.watcher.descriptors]
+            for descriptor in processes.wait(self.stage.processes.values(), wait_ns, watched):
+                if descriptor == changed:
+                    self._change()
+                else:
+                    self.watcher.look(descriptor)
+            if self._turn > turn:
                 return
 
-    def _tell_progress(self, now: int) -> None:
-        self._tell(f"{(now - self.t0) / _SECOND:.1f} s")
+    @property
+    def _turn(self) -> int:
+        """It grows when what is to come changes: a moment came that a fault waited for, or this is another branch."""
+        return self.stage.moments.came + self.changes
 
-    def _tell(self, how_far: str) -> None:
-        """For who waits: a run that tells nothing new for long is given up."""
-        os.pwrite(self._progress, f"{how_far:>24}".encode(), 0)
+    def _tell_progress(self, now: int) -> None:
+        self.standing.tell(f"{(now - self.t0) / _SECOND:.1f} s")
 
     def _until_over(self) -> End:
         """Carry out the timeline; then wait until nothing moves any more, or moves for nothing."""
-        limit = self.t0 + self.scenario.limit_ns
         last = max((one.at_ns for lines in self.schedule.values() for one in lines), default=0)
         self.stage.until(last)
         while True:
-            if not self._timeline(limit):
+            if not self._timeline():
                 return "limit"
-            came = self.stage.moments.came
-            if not self.stage.moments or self._settles(limit) != "quiet" or self.stage.moments.came == came:
+            turn = self._turn
+            if not self.stage.moments or self._settles() != "quiet" or self._turn == turn:
                 break
+        self.standing.branching.set(0)
         self.stage.moments.give_up()
         self.watcher.close()
         if self.watcher.lost:
@@ -301,29 +344,33 @@ class _Run:
         if self.scenario.fault:
             self.stage.mend()
             self.notes.send(NoteKind.MARK, text="heal")
-        return self._settles(limit)
+        return self._settles()
 
-    def _timeline(self, limit: int) -> bool:
+    @property
+    def _limit_ns(self) -> int:
+        return self.t0 + self.scenario.limit_ns
+
+    def _timeline(self) -> bool:
         """Let everything happen whose time is known. False: the limit came first."""
         while (at := self.stage.next_ns()) is not None:
-            came = self.stage.moments.came
-            self._sleep_until(min(at, limit))
-            if self.stage.moments.came > came:
+            turn = self._turn
+            self._sleep_until(min(at, self._limit_ns))
+            if self._turn > turn:
                 continue
-            if at > limit:
+            if at > self._limit_ns:
                 return False
             self.stage.take_next()
         return True
 
-    def _settles(self, limit: int) -> End:
+    def _settles(self) -> End:
         """Wait until nothing moves any more, or a moment comes that a fault waits for, or all movement is in vain."""
-        came = self.stage.moments.came
+        turn, limit = self._turn, self._limit_ns
         settle = max(self.scenario.settle_ns, self.spec.silence_ns(self.scenario.options))
         if self.spec.beats(self.scenario.options):
             self._sleep_until(min(limit, time.time_ns() + settle))
             return "quiet" if time.time_ns() < limit else "limit"
         seen, since = self._frames(), time.time_ns()
-        total, moved = self.tally.total(), since
+        total, moved = self.standing.tally.total(), since
         patience_ns = livelock_ns(self.scenario, self.plan)
         while time.time_ns() < since + settle:
             if time.time_ns() >= limit:
@@ -331,9 +378,9 @@ class _Run:
             self._sleep_until(min(limit, time.time_ns() + settle // 4))
             if self._real_time and time.time_ns() >= since + settle:
                 processes.catch_up(self.stage.processes.values())  # who got no processor is not quiet
-            if self.stage.moments.came > came:
+            if self._turn > turn:
                 return "quiet"
-            frames, decided = self._frames(), self.tally.total()
+            frames, decided = self._frames(), self.standing.tally.total()
             if frames != seen:
                 seen, since = frames, time.time_ns()
             if decided != total:

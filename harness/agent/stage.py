@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 from harness.agent import processes
+from harness.agent.branch import RevisionError
 from harness.agent.notes import HarnessNotes
 from harness.agent.traffic import Traffic
 from harness.scenario import Scenario
 from harness.scenario.faults import Fault
-from harness.scenario.faults.happening import Happening
+from harness.scenario.faults.happening import Happening, Happens
 from harness.scenario.faults.when import Moments, When
 from nodes.clock import Clock
 from nodes.wire.fault import FaultNote
@@ -89,6 +90,22 @@ class Stage:
         """Let it happen."""
         _, _, action = heapq.heappop(self._timeline)
         action()
+
+    def revise(self, before: Sequence[Fault], after: Sequence[Fault]) -> None:
+        """Other faults are to come than those that were entered."""
+        gone = [one for one in before if not any(one is other for other in after)]
+        for fault in gone:
+            if self.happening.has_begun(fault):
+                raise RevisionError(f"fault {before.index(fault) + 1} ({fault.KIND}) has begun: it cannot be changed")
+            if fault.when is not None:
+                self.moments.forget(fault.when)
+        self._timeline = [
+            (at_ns, order, action)
+            for at_ns, order, action in self._timeline
+            if not (isinstance(action, Happens) and any(action.fault is fault for fault in gone))
+        ]
+        heapq.heapify(self._timeline)
+        self.happening.enter([one for one in after if not any(one is other for other in before)], self)
 
     def release(self, fault: Fault) -> None:
         self.happening.said()  # who carries it out says so

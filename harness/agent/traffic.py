@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from harness.agent.branch import RevisionError
 from topologies.impairments import Impairment, Seeded
 from topologies.mininet_network import CHANNEL, Network
 from topologies.netlink import (
@@ -22,6 +23,7 @@ from topologies.netlink import (
     mac_keys,
     read_netem,
     remove_netem,
+    reseed_netem,
     set_netem,
 )
 from topologies.placement import Placement, placements
@@ -112,6 +114,14 @@ class Traffic:
             )
         return self._network.index[self._pair_ports[place.name]]
 
+    def reseed(self, run_seed: int) -> None:
+        """From now on all that is drawn follows from another seed."""
+        self._seed = run_seed
+        for name, impairment in self._set.items():
+            if impairment is not None:
+                seeded = Seeded(impairment.settings(), seed_for(run_seed, "netem", name))
+                reseed_netem(*self._interface(self._at[name]), seeded)
+
     def settings(self) -> dict[str, Seeded]:
         """Every netem of the network, as the kernel has it now."""
         found = {}
@@ -170,10 +180,13 @@ class Traffic:
     # chosen PDUs
 
     def inject(self, ports: Iterable[str]) -> dict[str, str]:
-        """Send all frames that leave these ports through a device each, to be called before `impair`."""
+        """Send all frames that leave these ports through a device each; where this is not yet so, its name. (Where
+        single pairs are impaired it must be done before `impair`.)"""
         devices = {}
         netlink = self._network.netlink
-        for port in ports:
+        for port in sorted({*ports} - self._injected):
+            if self._pair_ports:
+                raise RevisionError(f"where single pairs are impaired, no PDU can be chosen on {port} any more")
             device = f"i-{port}"
             netlink.link("add", kind="dummy", ifname=device, state="up")
             (index,) = netlink.link_lookup(ifname=device)

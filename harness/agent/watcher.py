@@ -31,7 +31,7 @@ class Watcher:
 
     def begin(self) -> None:
         """Watch from now on."""
-        for node in sorted(self._moments.places):
+        for node in sorted(self._moments.places - {node for node, _ in self._sockets.values()}):
             with self._network.node(node).entered():
                 one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(ETH_P_ALL))
             one.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
 import statistics
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +22,7 @@ from harness.engines.engine import engine_of
 from harness.engines.guest import boot
 from harness.engines.kernel import private_kernel
 from harness.engines.outcome import EngineOptions
+from harness.engines.template import new_template
 from harness.engines.watch import Attended
 from harness.exchange import Exchange, exchange
 from harness.manifest import Findings
@@ -28,6 +31,7 @@ from harness.rundir import RunDir
 from harness.scenario import Scenario, dump, load
 from harness.scenario.find import find
 from harness.scenario.program import take_along
+from harness.shape import shape_of
 from harness.sweep.task import Record, Task, get_ready, lost
 
 Start = Callable[[Exchange], AbstractContextManager[Attended]]
@@ -43,16 +47,21 @@ class ForkCost(Row):
 
     scenario: Annotated[str, "{}"]
     booted_s: Annotated[float, "{:.2f} s booted"]
-    forked_s: Annotated[float, "{:.2f} s forked, {row.ratio:.2f} of it"]
-    virtual_s: Annotated[float, "{row.virtual_per_wall:.1f} virtual seconds per wall second forked"]
+    forked_s: Annotated[float, "{:.2f} s forked, {row.ratio:.3f} of it"]
+    deep_s: Annotated[float, "{:.2f} s forked with all that it begins with, {row.deep_ratio:.3f} of it"]
+    virtual_s: Annotated[float, "{row.virtual_per_wall:.1f} virtual seconds per wall second then"]
 
     @property
     def ratio(self) -> float:
         return self.forked_s / self.booted_s
 
     @property
+    def deep_ratio(self) -> float:
+        return self.deep_s / self.booted_s
+
+    @property
     def virtual_per_wall(self) -> float:
-        return self.virtual_s / self.forked_s
+        return self.virtual_s / self.deep_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +77,24 @@ class Forks(Row):
 
 def fork_costs() -> Iterator[ForkCost]:
     """Short and middling."""
+    kernel, options = private_kernel(), EngineOptions()
     for name in ("raw/quiet", "st/loss"):
         scenario = load(find(name))
-        _timed(scenario, _forked)  # the template's own time is nobody's
-        turns = [(_timed(scenario, _booted), _timed(scenario, _forked)) for _ in range(_TURNS)]
-        booted_s, forked_s = (statistics.median(took_s for took_s, _ in way) for way in zip(*turns, strict=True))
-        yield ForkCost(name, booted_s, forked_s, turns[0][1][1])
-
-
-def _booted(files: Exchange) -> AbstractContextManager[Attended]:
-    return boot(private_kernel(), files, EngineOptions())
+        with (
+            contextlib.closing(new_template(kernel, options)) as plain,
+            contextlib.closing(plain.deepen(shape_of(scenario))) as deep,
+        ):
+            ways: list[Start] = [
+                partial(boot, kernel, options=options),
+                partial(plain.start, options=options),
+                partial(deep.start, options=options),
+            ]
+            _timed(scenario, ways[-1])  # the templates' own time is nobody's
+            turns = [[_timed(scenario, way) for way in ways] for _ in range(_TURNS)]
+        booted_s, forked_s, deep_s = (
+            statistics.median(took_s for took_s, _ in way) for way in zip(*turns, strict=True)
+        )
+        yield ForkCost(name, booted_s, forked_s, deep_s, turns[0][0][1])
 
 
 def _forked(files: Exchange) -> AbstractContextManager[Attended]:
@@ -97,7 +114,7 @@ def _carried_out(scenario: Scenario, where: RunDir, start: Start) -> Findings:
     where.captures.mkdir()
     where.logs.mkdir()
     where.scenario.write_text(dump(take_along(scenario, where.path)))
-    with exchange(where) as files:
+    with exchange(where, shape_of(scenario)) as files:
         with start(files) as guest:
             guest.wait(lambda now: None)
         answer = files.take()
@@ -108,7 +125,8 @@ def _carried_out(scenario: Scenario, where: RunDir, start: Start) -> Findings:
 
 def bench_forks(scenarios: Sequence[str] = (), count: int = _FORKS) -> Iterator[Forks]:
     """Many forks of one template, as many at a time as there are cores: a routed multicast, every fault, and a program,
-    if no scenarios are named."""
+    if no scenarios are named. The first is one of a template for all runs, the others of one in which the network
+    stands."""
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
         for what in scenarios or _usual(Path(directory)):
             scenario = load(find(what))

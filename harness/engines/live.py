@@ -17,6 +17,7 @@ from harness.engines.outcome import EngineOptions, MachineLacks
 from harness.engines.watch import Attended, started
 from harness.exchange import Exchange
 from harness.manifest import Kernel
+from harness.shape import Shape
 
 _CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -72,7 +73,7 @@ class Live:
     def kernel(self) -> Kernel:
         return Kernel(os.uname().release)
 
-    def get_ready(self, options: EngineOptions) -> None:
+    def get_ready(self, options: EngineOptions, shape: Shape) -> None:
         """This kernel has booted long ago."""
 
     def start(self, files: Exchange, options: EngineOptions) -> AbstractContextManager[Attended]:

@@ -3,29 +3,87 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.engines.guest import boot
-from harness.engines.kernel import private_kernel
+from harness.engines.kernel import PrivateKernel, private_kernel
 from harness.engines.outcome import EngineOptions
 from harness.engines.template import Template, new_template
 from harness.engines.warm import borrow
 from harness.engines.watch import Attended
 from harness.exchange import Exchange
 from harness.manifest import Kernel
+from harness.shape import Shape
 
-_templates: dict[tuple[Path, int], Template] = {}  # by kernel and megabytes; the code is that of this process
-
-
-def _end_templates(owner: int = os.getpid()) -> None:
-    if os.getpid() == owner:
-        while _templates:
-            _templates.popitem()[1].close()
+_Kind = tuple[Path, int]  # of templates: kernel and megabytes; the code is that of this process
 
 
-atexit.register(_end_templates)
+@dataclass(slots=True)
+class _Shaped:
+    """The shape of the latest run, and a deep template of it as soon as another run has it too."""
+
+    kind: _Kind
+    shape: Shape
+    template: Template | None = None
+
+    def close(self) -> None:
+        if self.template is not None:
+            self.template.close()
+
+
+class _Templates:
+    """Those of this process. Processes that are forked from it use what there is then, and make none of their own that
+    others could use."""
+
+    def __init__(self) -> None:
+        self._owner = os.getpid()
+        self._plain: dict[_Kind, Template] = {}
+        self._shaped: _Shaped | None = None
+
+    def plain(self, private: PrivateKernel, options: EngineOptions) -> Template:
+        """One for any run."""
+        kind = private.image, options.memory_mb
+        known = self._plain.get(kind)
+        if known is None or not known.is_alive:
+            if known is not None:
+                known.close()
+            known = self._plain[kind] = borrow(private, options) or new_template(private, options)
+        return known
+
+    def get_ready(self, private: PrivateKernel, options: EngineOptions, shape: Shape) -> None:
+        """A run of this shape comes next."""
+        if os.getpid() != self._owner:
+            return
+        plain, kind = self.plain(private, options), (private.image, options.memory_mb)
+        if self._shaped is None or (self._shaped.kind, self._shaped.shape) != (kind, shape):
+            if self._shaped is not None:
+                self._shaped.close()
+            self._shaped = _Shaped(kind, shape)
+        elif self._shaped.template is None:
+            self._shaped.template = plain.deepen(shape)
+
+    def best(self, private: PrivateKernel, options: EngineOptions, shape: Shape) -> Template:
+        """The one that is nearest to a run of this shape. A deep one that has died is not missed."""
+        shaped, kind = self._shaped, (private.image, options.memory_mb)
+        fits = shaped is not None and (shaped.kind, shaped.shape) == (kind, shape)
+        deep = shaped.template if shaped is not None and fits else None
+        return deep if deep is not None and deep.is_alive else self.plain(private, options)
+
+    def close(self) -> None:
+        if os.getpid() == self._owner:
+            if self._shaped is not None:
+                self._shaped.close()
+            for template in self._plain.values():
+                template.close()
+
+
+_templates = _Templates()
+atexit.register(_templates.close)
 
 
 class Virtual:
@@ -38,23 +96,28 @@ class Virtual:
     def kernel(self) -> Kernel:
         return self._private.identity
 
-    def get_ready(self, options: EngineOptions) -> None:
-        """Have a template, which processes that are forked from this one will use."""
-        if self._private.forks:
-            self._template(options)
+    @property
+    def forks(self) -> bool:
+        """Are runs forks of a template?"""
+        return self._private.forks
+
+    @contextlib.contextmanager
+    def trunk(self, files: Exchange, options: EngineOptions) -> Iterator[Template]:
+        """A run that becomes a template at its moment."""
+        with (
+            contextlib.closing(_templates.plain(self._private, options).deepen(files.shape)) as deep,
+            contextlib.closing(deep.template(files)) as trunk,
+        ):
+            yield trunk
+
+    def get_ready(self, options: EngineOptions, shape: Shape) -> None:
+        """Have a template, which processes that are forked from this one will use: from the second run of a shape on,
+        one in which that stands."""
+        if self.forks:
+            _templates.get_ready(self._private, options, shape)
 
     def start(self, files: Exchange, options: EngineOptions) -> AbstractContextManager[Attended]:
         """In a guest of its own."""
-        if self._private.forks:
-            return self._template(options).start(files, options)
+        if self.forks:
+            return _templates.best(self._private, options, files.shape).start(files, options)
         return boot(self._private, files, options)
-
-    def _template(self, options: EngineOptions) -> Template:
-        key = self._private.image, options.memory_mb
-        known = _templates.get(key)
-        if known is None or not known.is_alive:
-            if known is not None:
-                known.close()
-            known = borrow(self._private, options) or new_template(self._private, options)
-            _templates[key] = known
-        return known

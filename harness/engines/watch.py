@@ -59,6 +59,13 @@ class Attended:
 
     def wait(self, progress: Progress) -> None:
         """Stay with it to its end, as long as its clock makes progress. EngineError if there is no answer then."""
+        self.watch(progress)
+        if not self._files.is_answered():
+            how = self._how()
+            raise EngineError(_with_logs(f"the run died{f' ({how})' if how else ''} before it was over.", self._files))
+
+    def watch(self, progress: Progress) -> None:
+        """Stay with it until it has something to say, or has ended."""
         seen, since = "", time.monotonic()
         ended = select.poll()
         ended.register(self._end, select.POLLIN)
@@ -70,9 +77,6 @@ class Attended:
             elif time.monotonic() - since > self._stall_s:
                 where = f"stood still at {seen or 'the start'} for {self._stall_s:g} s of wall time"
                 raise EngineError(_with_logs(f"the run's clock {where}; given up.", self._files))
-        if not self._files.is_answered():
-            how = self._how()
-            raise EngineError(_with_logs(f"the run died{f' ({how})' if how else ''} before it was over.", self._files))
 
 
 @contextlib.contextmanager

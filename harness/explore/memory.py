@@ -80,7 +80,7 @@ class Run:
                 stage.until(one.at_ns)
                 world.at(START_NS + one.at_ns, partial(world.submit, int(node[1:]), one.to, one.data, one.number))
         self.end = self._until_the_end()
-        for number in stage.happening.never():
+        for number in stage.happening.never(scenario.fault):
             world.mark("never", Never(number))
         world.mark(f"end {self.end}")
         return self

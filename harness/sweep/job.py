@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,7 @@ from captures.figures import draw
 from harness.engines.kernel import private_kernel
 from harness.parallel.pool import cores, run_local
 from harness.scenario import identity
+from harness.shape import Shape, shape_of
 from harness.sweep import tables
 from harness.sweep.load import Spanned
 from harness.sweep.model import Measure
@@ -124,7 +126,7 @@ def _records(spanned: Spanned, store: Store, runner: Runner) -> list[Done]:
     missing = {key: Task(key, one, what) for _, _, key, one in planned if key not in found}
     if missing:
         progress = Progress(spanned.sweep.name, len(planned), len(planned) - len(missing))
-        for task, (record, packed) in runner(missing.values()):
+        for task, (record, packed) in runner(_by_shape(missing.values())):
             if packed:
                 store.unpack(f"runs/{task.key}", packed)
             keep(store, task.key, record)
@@ -132,6 +134,14 @@ def _records(spanned: Spanned, store: Store, runner: Runner) -> list[Done]:
             progress.add(failed=record["outcome"] == "failed")
         progress.end()
     return [Done(point, seed, key, found[key]) for point, seed, key, _ in planned]
+
+
+def _by_shape(tasks: Iterable[Task]) -> Iterator[Task]:
+    """Those of one shape, which share what a run begins with, one after the other."""
+    groups: dict[Shape, list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(shape_of(task.scenario), []).append(task)
+    return itertools.chain.from_iterable(groups.values())
 
 
 def _what_to_keep(spanned: Spanned) -> Keep:

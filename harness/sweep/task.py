@@ -24,6 +24,7 @@ from harness.engines.outcome import EngineError, EngineOptions, MachineLacks
 from harness.judges import Outcome
 from harness.runs import carry_out
 from harness.scenario import Scenario, ScenarioError
+from harness.shape import shape_of
 from harness.verdict import Result, judge_run
 
 Record = dict[str, Any]
@@ -58,7 +59,7 @@ def get_ready(task: Task) -> None:
     """Make what its run shares with others, in a process from which theirs are forked. If that fails, so do the runs,
     which say why."""
     with contextlib.suppress(EngineError, MachineLacks, OSError):
-        engine_of(task.scenario.engine).get_ready(EngineOptions(memory_mb=task.memory_mb))
+        engine_of(task.scenario.engine).get_ready(EngineOptions(memory_mb=task.memory_mb), shape_of(task.scenario))
 
 
 def failed(reason: str) -> Record:

@@ -9,11 +9,11 @@ from nodes.maelstrom.options import MaelstromOptions
 from nodes.program.options import misfit, no_machine
 
 
-def _run(config: Any, control: Any) -> NoReturn:
+def _run(config: Any, tally: Any, control: Any) -> NoReturn:
     from nodes.maelstrom.talk import MaelstromTalk  # what these need is imported in runs of programs only
     from nodes.program.keeper import run_keeper
 
-    run_keeper(config, control, MaelstromTalk)
+    run_keeper(config, tally, control, MaelstromTalk)
 
 
 PROTOCOL = ProtocolSpec(

@@ -8,10 +8,10 @@ from nodes.facet import ProtocolSpec
 from nodes.program.options import ProgramOptions, deaf, misfit, no_machine
 
 
-def _run(config: Any, control: Any) -> NoReturn:
+def _run(config: Any, tally: Any, control: Any) -> NoReturn:
     from nodes.program.keeper import run_keeper  # what it needs is imported in runs of programs only
 
-    run_keeper(config, control)
+    run_keeper(config, tally, control)
 
 
 PROTOCOL = ProtocolSpec(

@@ -30,6 +30,7 @@ from nodes.program.machine import HOME, become_program, leave_machine, set_wall_
 from nodes.program.options import Daemon, ProgramOptions
 from nodes.program.talk import Talk
 from nodes.shell import NodeConfig
+from nodes.tally import Tally
 from nodes.waiting import readable
 from nodes.wire import encode
 from nodes.wire.note import ClockSet, End, NoteKind, Ready, Submitted, digest_of
@@ -47,13 +48,13 @@ class ProgramError(RuntimeError):
     """A program that ended, is not there, was not ready in time, or said something that nobody understands."""
 
 
-def run_keeper(config: NodeConfig, control: socket.socket, talk: type[Talk] = Talk) -> NoReturn:
+def run_keeper(config: NodeConfig, tally: Tally, control: socket.socket, talk: type[Talk] = Talk) -> NoReturn:
     """A node process from here to its end. `control` brings JSON commands and takes word of what happened."""
     prctl = ctypes.CDLL(None).prctl
     prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
     prctl(_PR_SET_NAME, f"n{config.setting.me}".encode(), 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Keeper(config, control, talk).run()
+    Keeper(config, tally, control, talk).run()
     sys.stderr.flush()
     os._exit(0)
 
@@ -79,8 +80,8 @@ class _Program:
 class Keeper:
     """One node."""
 
-    def __init__(self, config: NodeConfig, control: socket.socket, talk: type[Talk]) -> None:
-        self._config, self._control = config, control
+    def __init__(self, config: NodeConfig, tally: Tally, control: socket.socket, talk: type[Talk]) -> None:
+        self._config, self._tally, self._control = config, tally, control
         self._options: ProgramOptions = config.options
         self._me, self._clock = config.setting.me, config.clock
         self._loopback = Loopback()
@@ -335,7 +336,7 @@ class Keeper:
 
     def _note(self, what: Log) -> None:
         self._noted += 1
-        self._config.tally.count(self._me, what.kind)
+        self._tally.count(self._me, what.kind)
         local_ns = self._clock.local(time.time_ns())
         note = what.note(self._me, self._config.setting.incarnation, self._noted, local_ns)
         self._loopback.send([encode(note)])

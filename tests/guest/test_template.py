@@ -21,12 +21,12 @@ from harness.engines.watch import Attended
 from harness.exchange import Exchange, exchange
 from harness.scenario import Scenario, dump, loads
 from harness.scenario.program import take_along
+from harness.shape import shape_of
 from tests.helpers.guests import soon
 from tests.helpers.replayed import SCENARIOS
 
 OPTIONS = EngineOptions()
-SMALL = loads(
-    """
+TEXT = """
 name = "small"
 protocol = "raw"
 [topology]
@@ -40,7 +40,7 @@ loss = "20%"
 kind = "bursts"
 rounds = 5
 """
-)
+SMALL = loads(TEXT)
 
 
 @pytest.fixture
@@ -51,10 +51,18 @@ def template() -> Iterator[Template]:
         yield one
 
 
+def pid() -> int:
+    """The template that this process has started last."""
+    image = str(private_kernel().image)
+    children = Path("/proc/thread-self/children").read_text().split()
+    *_, newest = [one for one in children if image in Path(f"/proc/{one}/cmdline").read_text()]
+    return int(newest)
+
+
 def handed_over(scenario: Scenario, directory: Path) -> contextlib.AbstractContextManager[Exchange]:
     where = rundir.create(scenario.name, scenario.seed, directory)
     where.scenario.write_text(dump(take_along(scenario, where.path)))
-    return exchange(where)
+    return exchange(where, shape_of(scenario))
 
 
 def fork(template: Template, scenario: Scenario, directory: Path) -> dict[str, str]:
@@ -75,29 +83,84 @@ def captured(directory: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
 
 
+@pytest.fixture
+def deep(template: Template) -> Iterator[Template]:
+    with contextlib.closing(template.deepen(shape_of(SMALL))) as one:
+        yield one
+
+
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_fork_has_the_bytes_of_a_booted_guest(name: str, template: Template, tmp_path: Path) -> None:
     scenario = loads(SCENARIOS[name])
     with handed_over(scenario, tmp_path / "booted") as files:
         carry_out(boot(private_kernel(), files, OPTIONS))
     assert fork(template, scenario, tmp_path / "forked") == captured(tmp_path / "booted")
+    with contextlib.closing(template.deepen(shape_of(scenario))) as deep:
+        for turn in ("first", "second"):
+            assert fork(deep, scenario, tmp_path / turn) == captured(tmp_path / "booted")
 
 
-def test_the_hundredth_fork_has_the_bytes_of_the_first(template: Template, tmp_path: Path) -> None:
-    first = fork(template, SMALL, tmp_path / "1")
-    files, children = belongings(template)
+CRASH = """
+[[fault]]
+at = "150ms"
+kind = "crash"
+node = "n2"
+[[fault]]
+at = "0ms"
+kind = "drop"
+pdu = { type = "DATA", src = 1 }
+count = 2
+[[clock]]
+node = "n1"
+offset = "1s"
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "more"),
+    [
+        (["seed=99"], ""),
+        (["impair.0.loss=50%", "workload.rounds=7"], ""),
+        (["protocol=st"], ""),
+        ([], CRASH),
+    ],
+)
+def test_one_deep_template_serves_all_runs_of_its_shape(
+    settings: list[str], more: str, template: Template, deep: Template, tmp_path: Path
+) -> None:
+    fork(deep, SMALL, tmp_path / "another")
+    scenario = loads(TEXT + more, settings=settings)
+    found = fork(deep, scenario, tmp_path / "deep")
+    assert found == fork(template, scenario, tmp_path / "plain")
+    assert found != captured(tmp_path / "another")
+
+
+def test_a_deep_template_refuses_a_run_of_another_shape(deep: Template, tmp_path: Path) -> None:
+    other = loads(dump(SMALL), settings=["topology.nodes=3"])
+    with handed_over(other, tmp_path / "run") as files:
+        carry_out(deep.start(files, OPTIONS))
+        assert files.take().failed == "the scenario is of another shape than what stands here"
+
+
+@pytest.mark.parametrize("way", ["template", "deep"])
+def test_the_hundredth_fork_has_the_bytes_of_the_first(
+    way: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    one: Template = request.getfixturevalue(way)
+    first = fork(one, SMALL, tmp_path / "1")
+    files, children = belongings()
     for number in range(2, 100):
-        fork(template, SMALL, tmp_path / str(number))
-    assert fork(template, SMALL, tmp_path / "100") == first
-    assert soon(lambda: belongings(template)[1] <= children), "forks or zombies are left"
-    assert belongings(template)[0] == files
+        fork(one, SMALL, tmp_path / str(number))
+    assert fork(one, SMALL, tmp_path / "100") == first
+    assert soon(lambda: belongings()[1] <= children), "forks or zombies are left"
+    assert belongings()[0] == files
 
 
-def belongings(template: Template) -> tuple[set[str], set[str]]:
+def belongings() -> tuple[set[str], set[str]]:
     """Its open files, and its children with the dead."""
-    process = Path(f"/proc/{template.pid}")
+    process = Path(f"/proc/{pid()}")
     files = {f"{path.name} {path.readlink()}" for path in (process / "fd").iterdir()}
-    return files, set((process / f"task/{template.pid}/children").read_text().split())
+    return files, set((process / f"task/{process.name}/children").read_text().split())
 
 
 def test_another_seed_is_another_run(template: Template, tmp_path: Path) -> None:
@@ -107,18 +170,18 @@ def test_another_seed_is_another_run(template: Template, tmp_path: Path) -> None
 
 def test_a_machine_that_gives_no_more_is_named_and_the_template_outlives_it(template: Template, tmp_path: Path) -> None:
     fork(template, SMALL, tmp_path / "fine")
-    limits = resource.prlimit(template.pid, resource.RLIMIT_NOFILE)
-    used = [int(path.name) for path in Path(f"/proc/{template.pid}/fd").iterdir()]
-    resource.prlimit(template.pid, resource.RLIMIT_NOFILE, (max(used) + 3, limits[1]))
+    limits = resource.prlimit(pid(), resource.RLIMIT_NOFILE)
+    used = [int(path.name) for path in Path(f"/proc/{pid()}/fd").iterdir()]
+    resource.prlimit(pid(), resource.RLIMIT_NOFILE, (max(used) + 3, limits[1]))
     with handed_over(SMALL, tmp_path / "refused") as files, pytest.raises(EngineError, match="Too many open files"):
         carry_out(template.start(files, OPTIONS))
-    resource.prlimit(template.pid, resource.RLIMIT_NOFILE, limits)
+    resource.prlimit(pid(), resource.RLIMIT_NOFILE, limits)
     fork(template, SMALL, tmp_path / "fine again")
 
 
 def test_a_template_that_dies_says_so(template: Template, tmp_path: Path) -> None:
     fork(template, SMALL, tmp_path / "fine")
-    os.kill(template.pid, signal.SIGKILL)
+    os.kill(pid(), signal.SIGKILL)
     assert soon(lambda: not template.is_alive)
     with handed_over(SMALL, tmp_path / "late") as files, pytest.raises(EngineError, match="its template died"):
         carry_out(template.start(files, OPTIONS))
@@ -128,7 +191,7 @@ def test_nothing_is_left_of_a_template(tmp_path: Path) -> None:
     pids = []
     for number in range(2):
         with contextlib.closing(new_template(private_kernel(), OPTIONS)) as one:
-            pids.append(one.pid)
+            pids.append(pid())
             if number:  # the other is closed before it has booted
                 fork(one, SMALL, tmp_path / "run")
     assert soon(lambda: not [pid for pid in pids if processes_of(pid)])

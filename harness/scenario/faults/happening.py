@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,38 +12,57 @@ if TYPE_CHECKING:
 
 
 class Happening:
-    """`now_ns` is the time from the start of the run."""
+    """`now_ns` is the time from the start of the run. Two faults may be equal, so a fault is told by its identity."""
 
     def __init__(self, now_ns: Callable[[], int]) -> None:
         self._now_ns = now_ns
-        self._entering = 0  # number of the fault that is being entered, from 1
+        self._entering: Fault | None = None
         self._entered: set[int] = set()
+        self._begun: set[int] = set()
         self._happened: set[int] = set()
         self._said = 0
         self.begun_ns = 0  # when the fault that is happening began
 
-    def enter(self, faults: Sequence[Fault], stage: Stage) -> None:
+    def enter(self, faults: Iterable[Fault], stage: Stage) -> None:
         """Enter the faults of a scenario."""
-        for self._entering, fault in enumerate(faults, 1):
-            fault.enter(stage)
+        for self._entering in faults:
+            self._entering.enter(stage)
 
     def said(self) -> None:
         """Something was done, and said: the fault has happened."""
         self._said += 1
 
-    def of(self, action: Callable[[], None]) -> Callable[[], None]:
+    def of(self, action: Callable[[], None]) -> Happens:
         """The action of the fault that is being entered; it keeps when it began, and whether anything was said."""
-        number = self._entering
-        self._entered.add(number)
+        assert self._entering is not None
+        self._entered.add(id(self._entering))
+        return Happens(self, self._entering, action)
 
-        def happen() -> None:
-            self.begun_ns, said = self._now_ns(), self._said
-            action()
-            if self._said > said:
-                self._happened.add(number)
+    def happen(self, fault: Fault, action: Callable[[], None]) -> None:
+        """Now."""
+        self.begun_ns, said = self._now_ns(), self._said
+        self._begun.add(id(fault))
+        action()
+        if self._said > said:
+            self._happened.add(id(fault))
 
-        return happen
+    def has_begun(self, fault: Fault) -> bool:
+        """Has its time or moment come?"""
+        return id(fault) in self._begun
 
-    def never(self) -> list[int]:
-        """The numbers of faults, from 1, whose moment did not come, or that found nothing to act on."""
-        return sorted(self._entered - self._happened)
+    def never(self, faults: Sequence[Fault]) -> list[int]:
+        """The numbers, from 1, of those whose moment did not come, or that found nothing to act on."""
+        missing = self._entered - self._happened
+        return [number for number, fault in enumerate(faults, 1) if id(fault) in missing]
+
+
+@dataclass(frozen=True, slots=True)
+class Happens:
+    """An action, and whose it is."""
+
+    happening: Happening
+    fault: Fault
+    action: Callable[[], None]
+
+    def __call__(self) -> None:
+        self.happening.happen(self.fault, self.action)

@@ -129,6 +129,10 @@ class Moments:
         """Do something then."""
         self._awaited.append((Awaited(when, when.places(self._nodes)), action))
 
+    def forget(self, when: When) -> None:
+        """Wait for this one no more."""
+        self._awaited = [one for one in self._awaited if one[0].when is not when]
+
     def see(self, node: str, way: Way, pdu: Pdu) -> bool:
         """Something leaves or enters a node: do what has waited for it. Was there anything?"""
         come = [one for one in self._awaited if one[0].has_come(node, way, pdu)]
