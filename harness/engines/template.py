@@ -159,7 +159,9 @@ class Template:
         begin = max(0, os.fstat(self._log.fileno()).st_size - _WORDS)
         with contextlib.suppress(OSError), files.kernel_log.open("ab") as log:  # the disk may be full
             log.write(os.pread(self._log.fileno(), _WORDS, begin))
-        return _ended(life) if self.is_alive else "its template died"
+        if not self.is_alive:
+            return "its template died"
+        return _ended(life) or "killed: by somebody, or because this machine's memory was full"
 
 
 def _ended(life: socket.socket) -> str:

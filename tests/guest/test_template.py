@@ -7,6 +7,7 @@ import hashlib
 import os
 import resource
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,12 +18,13 @@ from harness.engines.guest import boot
 from harness.engines.kernel import private_kernel
 from harness.engines.outcome import EngineError, EngineOptions
 from harness.engines.template import Template, new_template
+from harness.engines.virtual import Virtual
 from harness.engines.watch import Attended
 from harness.exchange import Exchange, exchange
 from harness.scenario import Scenario, dump, loads
 from harness.scenario.program import take_along
 from harness.shape import shape_of
-from tests.helpers.guests import soon
+from tests.helpers.guests import guests, soon
 from tests.helpers.replayed import SCENARIOS
 
 OPTIONS = EngineOptions()
@@ -168,15 +170,70 @@ def test_another_seed_is_another_run(template: Template, tmp_path: Path) -> None
     assert fork(template, SMALL, tmp_path / "a") != fork(template, other, tmp_path / "b")
 
 
-def test_a_machine_that_gives_no_more_is_named_and_the_template_outlives_it(template: Template, tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", ["files", "memory"])
+def test_a_machine_that_gives_no_more_is_named_and_the_template_outlives_it(
+    what: str, template: Template, tmp_path: Path
+) -> None:
     fork(template, SMALL, tmp_path / "fine")
-    limits = resource.prlimit(pid(), resource.RLIMIT_NOFILE)
     used = [int(path.name) for path in Path(f"/proc/{pid()}/fd").iterdir()]
-    resource.prlimit(pid(), resource.RLIMIT_NOFILE, (max(used) + 3, limits[1]))
-    with handed_over(SMALL, tmp_path / "refused") as files, pytest.raises(EngineError, match="Too many open files"):
+    limited, most, complaint = {
+        "files": (resource.RLIMIT_NOFILE, max(used) + 3, "Too many open files"),
+        "memory": (resource.RLIMIT_AS, 1 << 20, "map the guest's memory: Cannot allocate memory"),
+    }[what]
+    limits = resource.prlimit(pid(), limited)
+    resource.prlimit(pid(), limited, (most, limits[1]))
+    with handed_over(SMALL, tmp_path / "refused") as files, pytest.raises(EngineError, match=complaint):
         carry_out(template.start(files, OPTIONS))
-    resource.prlimit(pid(), resource.RLIMIT_NOFILE, limits)
+    resource.prlimit(pid(), limited, limits)
     fork(template, SMALL, tmp_path / "fine again")
+
+
+@pytest.fixture
+def narrow() -> Iterator[Path]:
+    """A group of processes that has little memory."""
+    groups = Path("/sys/fs/cgroup/memory")
+    if os.geteuid() != 0 or not (groups / "memory.limit_in_bytes").exists():
+        pytest.skip("groups of processes with little memory cannot be made here")
+    group = groups / f"tutti-{os.getpid()}"
+    group.mkdir()
+    (group / "memory.limit_in_bytes").write_text("40M")  # less than a fork has to copy
+    yield group
+    group.rmdir()
+
+
+def test_a_run_that_the_machine_has_no_memory_for_says_so(template: Template, narrow: Path, tmp_path: Path) -> None:
+    fork(template, SMALL, tmp_path / "fine")
+    (narrow / "cgroup.procs").write_text(str(pid()))  # what it has already is charged elsewhere
+    with (
+        handed_over(SMALL, tmp_path / "none") as files,
+        pytest.raises(EngineError, match=r"memory was full|its template died"),
+    ):
+        carry_out(template.start(files, OPTIONS))
+    template.close()
+    assert soon(lambda: not (narrow / "cgroup.procs").read_text())
+
+
+def test_a_deep_template_that_dies_is_not_missed(tmp_path: Path) -> None:
+    """The next run is a fork of another one, and nothing is left of it."""
+    engine = Virtual()
+    if not engine.forks:
+        pytest.skip("this private kernel cannot be forked")
+    expected = None
+    for number in range(4):
+        engine.get_ready(OPTIONS, shape_of(SMALL))
+        with handed_over(SMALL, tmp_path / str(number)) as files:
+            carry_out(engine.start(files, OPTIONS))
+        expected = expected or captured(tmp_path / str(number))
+        assert captured(tmp_path / str(number)) == expected
+        if number == 2:
+            (process,) = deep_templates()
+            os.kill(process, signal.SIGKILL)
+            assert soon(lambda: not deep_templates())
+
+
+def deep_templates() -> list[int]:
+    found = guests(Path(tempfile.gettempdir()))
+    return [process for place, process in found.items() if place.name.startswith("tutti-template-")]
 
 
 def test_a_template_that_dies_says_so(template: Template, tmp_path: Path) -> None:
