@@ -19,9 +19,9 @@ class Engine(Protocol):
     def kernel(self) -> Kernel:
         """Which kernel it is; with the scenario, all that a run's bytes depend on."""
 
-    def get_ready(self, options: EngineOptions, shape: Shape) -> None:
-        """A run of this shape comes next: make what runs share, and what those of one shape do. Who forks processes for
-        runs does this before each, so that they share it too."""
+    def get_ready(self, options: EngineOptions, shape: Shape, many: bool = False) -> None:
+        """A run of this shape comes next, or many: make what runs share, and what those of one shape do. Who forks
+        processes for runs does this before each, so that they share it too."""
 
     def start(self, files: Exchange, options: EngineOptions) -> AbstractContextManager[Attended]:
         """Have the agent begin what `files` hands over. Who waits to the end finds its answer in `files`; who leaves

@@ -73,7 +73,7 @@ class Live:
     def kernel(self) -> Kernel:
         return Kernel(os.uname().release)
 
-    def get_ready(self, options: EngineOptions, shape: Shape) -> None:
+    def get_ready(self, options: EngineOptions, shape: Shape, many: bool = False) -> None:
         """This kernel has booted long ago."""
 
     def start(self, files: Exchange, options: EngineOptions) -> AbstractContextManager[Attended]:

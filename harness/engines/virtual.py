@@ -55,16 +55,17 @@ class _Templates:
             known = self._plain[kind] = borrow(private, options) or new_template(private, options)
         return known
 
-    def get_ready(self, private: PrivateKernel, options: EngineOptions, shape: Shape) -> None:
-        """A run of this shape comes next."""
+    def get_ready(self, private: PrivateKernel, options: EngineOptions, shape: Shape, many: bool) -> None:
+        """A run of this shape comes next, or many."""
         if os.getpid() != self._owner:
             return
         plain, kind = self.plain(private, options), (private.image, options.memory_mb)
-        if self._shaped is None or (self._shaped.kind, self._shaped.shape) != (kind, shape):
+        again = self._shaped is not None and (self._shaped.kind, self._shaped.shape) == (kind, shape)
+        if self._shaped is None or not again:
             if self._shaped is not None:
                 self._shaped.close()
             self._shaped = _Shaped(kind, shape)
-        elif self._shaped.template is None:
+        if (again or many) and self._shaped.template is None:
             self._shaped.template = plain.deepen(shape)
 
     def best(self, private: PrivateKernel, options: EngineOptions, shape: Shape) -> Template:
@@ -110,11 +111,11 @@ class Virtual:
         ):
             yield trunk
 
-    def get_ready(self, options: EngineOptions, shape: Shape) -> None:
+    def get_ready(self, options: EngineOptions, shape: Shape, many: bool = False) -> None:
         """Have a template, which processes that are forked from this one will use: from the second run of a shape on,
         one in which that stands."""
         if self.forks:
-            _templates.get_ready(self._private, options, shape)
+            _templates.get_ready(self._private, options, shape, many)
 
     def start(self, files: Exchange, options: EngineOptions) -> AbstractContextManager[Attended]:
         """In a guest of its own."""

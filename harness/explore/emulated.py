@@ -22,6 +22,7 @@ from harness.runs import carry_out
 from harness.scenario import ScenarioError, dump, loads
 from harness.scenario.explore import Explore
 from harness.scenario.model import Expect, Scenario
+from harness.shape import shape_of
 from harness.verdict import judge_run
 from nodes.protocols import protocol
 from nodes.wire.note import NoteKind
@@ -30,8 +31,8 @@ NOT_CARRIED_OUT = "not carried out"
 
 
 def get_ready(base: Scenario) -> None:
-    """Have a template, which all processes that are forked from this one share."""
-    engine_of(base.engine).get_ready(EngineOptions())
+    """Have a template, with the network of most cases, which all processes that are forked from this one share."""
+    engine_of(base.engine).get_ready(EngineOptions(), shape_of(base), many=True)
 
 
 def judged_there(case: Scenario, space: Explore) -> Judged:
