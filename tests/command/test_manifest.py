@@ -50,7 +50,7 @@ def test_the_kernel_of_a_run_is_its_version_recipe_and_way(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ('"format": 2', '"format": 1', "it has format 1, and this tutti reads format 2"),
+        ('"format": 3', '"format": 1', "it has format 1, and this tutti reads format 3"),
         ('"written": 5', '"written": "5"', 'findings.captures.n1.written is "5", which is no int'),
         ('"written": 5', '"typo": 5', "findings.captures.n1 does not have the keys written, received"),
         ('"quiet": true', '"quiet": 1', "findings.quiet is 1, which is no bool"),
