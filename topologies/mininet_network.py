@@ -15,6 +15,7 @@ import os
 import socket
 import struct
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from topologies.plan import PREFIX_LENGTH, Plan
 _libc = ctypes.CDLL(None, use_errno=True)
 _CLONE_NEWNET = 0x40000000
 MININET_VERSION: str = VERSION
+_LOOK_AGAIN_S = 0.1
 CHANNEL = "channel"  # the interface (an ifb) that is the one queue of a one_channel
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
 
@@ -228,6 +230,7 @@ class Network:
             progress(node)
             self._start_node(node)
         self.mininet.start()
+        self._await_links()
         self._multicast_sockets = [self._forward_multicast(router) for router in plan.routers]
 
     def node(self, name: str) -> NamespaceNode:
@@ -338,6 +341,16 @@ class Network:
         for route in self.plan.routes.get(name, ()):
             if route.via is not None:
                 netlink.route("add", dst=route.prefix, gateway=route.via, oif=index[route.interface])
+
+    def _await_links(self) -> None:
+        """Wait until every interface sends. The kernel takes new ones into use a hundred at a time, a second apart, and
+        drops without a word what one of the others is to send."""
+        for name in (*self.plan.switches, *self.plan.hosts, *self.plan.routers):
+            netlink = self.netlink_of(name)
+            index = self.index if name in self.plan.switches else self.interfaces(name)
+            for end in self.plan.interfaces(name):
+                while netlink.get_links(index[end.interface])[0].get_attr("IFLA_OPERSTATE") != "UP":
+                    time.sleep(_LOOK_AGAIN_S)
 
     def _forward_multicast(self, router: str) -> Any:
         """Real multicast forwarding: the kernel's own, told by (S,G) entries; it lasts as long as the socket."""

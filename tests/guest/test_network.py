@@ -74,6 +74,19 @@ node = "n3"
 drift = "200ppm"
 """
 
+MANY = """
+name = "many"
+protocol = "raw"
+[topology]
+kind = "lan"
+nodes = 170
+[workload]
+kind = "bursts"
+rounds = 1
+senders = "n1"
+start = "0ms"
+"""
+
 
 def _arrivals(capture: Path) -> Iterator[tuple[int, int]]:
     """(source, number) of the RAW PDUs that came in, in order."""
@@ -156,3 +169,9 @@ payload = 20
     for (node, _), since in zip(cuts, healed, strict=True):
         soon = [e for e in events if e.kind is NoteKind.DELIVERED and since < e.time_ns < since + 10_000_000]
         assert {e.about for e in soon if e.node == int(node[1:])} == {1, 2, 3}
+
+
+def test_the_first_message_of_many_nodes_comes_to_all(tmp_path: Path) -> None:
+    where, _ = run(MANY, tmp_path)
+    for number in range(2, 171):
+        assert list(_arrivals(where.captures / f"n{number}.pcap")) == [(1, 1)], number
