@@ -78,6 +78,7 @@ class Template:
         self._log = log
         self._ending = ending
         self._life = life
+        self._made_in: Path | None = None  # which a fork has no need of any more
 
     def lend(self, to: socket.socket) -> None:
         """Let somebody else use it too."""
@@ -112,6 +113,8 @@ class Template:
                 yield Attended(files, options.stall_s, life.fileno(), lambda: self._how(life, files))
             finally:
                 _ended(life)
+        if self._made_in is not None:  # should we be killed, it would be left
+            shutil.rmtree(self._made_in, ignore_errors=True)
 
     def deepen(self, shape: Shape) -> Template:
         """Fork it for a template in which all stands that runs of this shape begin with."""
@@ -121,6 +124,7 @@ class Template:
             where.captures.mkdir()
             where.logs.mkdir()
             one = self.template(making.enter_context(exchange(where, shape)))
+            one._made_in = where.path
             one._ending.push(making.pop_all())
         return one
 

@@ -24,7 +24,7 @@ from harness.exchange import Exchange, exchange
 from harness.scenario import Scenario, dump, loads
 from harness.scenario.program import take_along
 from harness.shape import shape_of
-from tests.helpers.guests import guests, soon
+from tests.helpers.guests import soon
 from tests.helpers.replayed import SCENARIOS
 
 OPTIONS = EngineOptions()
@@ -213,12 +213,14 @@ def test_a_run_that_the_machine_has_no_memory_for_says_so(template: Template, na
     assert soon(lambda: not (narrow / "cgroup.procs").read_text())
 
 
-def test_a_deep_template_that_dies_is_not_missed(tmp_path: Path) -> None:
+def test_a_deep_template_that_dies_is_not_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next run is a fork of another one, and nothing is left of it."""
     engine = Virtual()
     if not engine.forks:
         pytest.skip("this private kernel cannot be forked")
-    expected = None
+    expected, made_in = None, tmp_path / "made in"
+    made_in.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(made_in))
     for number in range(4):
         engine.get_ready(OPTIONS, shape_of(SMALL))
         with handed_over(SMALL, tmp_path / str(number)) as files:
@@ -226,14 +228,22 @@ def test_a_deep_template_that_dies_is_not_missed(tmp_path: Path) -> None:
         expected = expected or captured(tmp_path / str(number))
         assert captured(tmp_path / str(number)) == expected
         if number == 2:
-            (process,) = deep_templates()
-            os.kill(process, signal.SIGKILL)
-            assert soon(lambda: not deep_templates())
+            assert processes_printing_to(made_in)
+            for process in processes_printing_to(made_in):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            assert soon(lambda: not processes_printing_to(made_in))
+            assert not list(made_in.iterdir())
 
 
-def deep_templates() -> list[int]:
-    found = guests(Path(tempfile.gettempdir()))
-    return [process for place, process in found.items() if place.name.startswith("tutti-template-")]
+def processes_printing_to(directory: Path) -> list[int]:
+    """Or to what was there once: a deep template, and what it has started."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if str((process / "fd/1").readlink()).startswith(str(directory)):
+                found.append(int(process.name))
+    return found
 
 
 def test_a_template_that_dies_says_so(template: Template, tmp_path: Path) -> None:
