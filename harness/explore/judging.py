@@ -90,4 +90,4 @@ def verdicts(run: Run, more: Iterable[str] = ()) -> list[Verdict]:
     capture = run.network.capture
     frames = Frames() if capture is None else capture.frames()
     evidence = replace(run.world.history(), protocol=case.protocol, options=case.options, frames=frames)
-    return judge(evidence, list(wanted(case, more)))
+    return judge(evidence, wanted(case, more))
