@@ -47,7 +47,8 @@ class Held:
     pend: frozenset[int] = frozenset()
     success: bool = False  # the originator said so while our test was running
     objected: bool = False  # and we told him that it is not true
-    calls: int = 0  # how often we asked him in vain how it ended
+    calls: int = 0  # how often we asked him how it ended
+    there: bool = False  # and he answered, but no END came
     reported: int = 0
     retests: int = 0
 
@@ -172,19 +173,22 @@ class Tester:
     # D-HI-20: the originator himself may be gone
 
     def _await_end(self, held: Held) -> None:
-        held.calls = 0
+        held.calls, held.there = 0, False
         if held.origin != self._core.me and self._core.rules.awaits_end:
             self._core.after(("end", *held.key), patience_ns(self._core.options))
 
     def no_end(self, key: Key) -> None:
-        """Ask the originator, who answers with the END if there is one; if he does not, this node gives the alarm."""
+        """Ask the originator, who answers with the END if there is one; as often as anybody is asked, since that may
+        be lost. If he only says that he has the message, he has not decided; if he says nothing, we give the alarm."""
         core, held = self._core, self.store[key]
         held.calls += 1
-        if held.calls > core.options.q:
-            self._orphaned(held)
-        else:
+        if held.calls <= core.options.q:
             self.send_query(held, held.origin, held.calls + 1)
             core.after(("end", *key), core.round_trips.timeout_ns(held.origin) << (held.calls - 1))
+        elif held.there:
+            self._await_end(held)
+        else:
+            self._orphaned(held)
 
     def _orphaned(self, held: Held) -> None:
         """Whether all have it, nobody will say any more: those who hold it are those who can tell a person."""
@@ -244,7 +248,7 @@ class Tester:
         if held is None or held.ended or not held.have:
             return
         if pdu.src == held.origin and held.calls and pdu.flags & HAVE:
-            self._await_end(held)
+            held.there = True
         if pdu.flags & HAVE:
             held.hashes[pdu.src] = pdu.hash
             if pdu.hash == held.hash:
