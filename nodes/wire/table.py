@@ -252,6 +252,6 @@ def pdu_type(proto: int, number: int) -> PduType | None:
 
 def all_pdu_types() -> tuple[PduType, ...]:
     """Every row, in the order of protocol and type."""
-    from nodes.wire import cmd, delta, him, maelstrom, note, own, raw, st, to  # noqa: F401  (importing a module enters its rows)
+    from nodes.wire import cmd, delta, him, maelstrom, note, own, raw, st, to  # noqa: F401  (importing one enters its rows)
 
     return tuple(_table[key] for key in sorted(_table))
