@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from harness.bench.browser import missing
+from harness.explore.chance import from_the_seed_alone
 from tests.helpers.guests import needs_kernel
 from tests.helpers.seeds import EverySeed
+
+from_the_seed_alone()
 
 _HERE = Path(__file__).parent
 _ROOMS: dict[str, list[pytest.MarkDecorator]] = {

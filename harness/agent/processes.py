@@ -71,7 +71,10 @@ def begin(process: Process, config: NodeConfig) -> None:
 def _told(control: socket.socket) -> NodeConfig:
     """The other end of `begin`."""
     control.send(json.dumps(["there", None]).encode())
-    _, size = json.loads(control.recv(_MESSAGE_MAX))
+    message = control.recv(_MESSAGE_MAX)
+    if not message:
+        os._exit(1)  # the agent has ended, and said why
+    _, size = json.loads(message)
     data = b""
     while len(data) < size:
         data += control.recv(_MESSAGE_MAX)

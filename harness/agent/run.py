@@ -228,7 +228,11 @@ class _Run:
             process = self.standing.process(node)
             if self._urgent:
                 _wake_on_time(2)
-        processes.begin(process, self._config(node))
+        try:
+            config = self._config(node)
+        except (OSError, ValueError) as error:  # a key that cannot be used, for one
+            raise processes.NodeFailed(f"{node} failed: {type(error).__name__}: {error}") from error
+        processes.begin(process, config)
         return process
 
     def _stop(self, process: processes.Process) -> dict[str, int]:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as hypothesis_seed
 from hypothesis import strategies as st
 
+from harness.explore.chance import from_the_seed_alone
 from harness.explore.draw import cases
 from harness.explore.judging import Judged, judge_of
 from harness.explore.milestones import reached
@@ -63,6 +64,7 @@ class Hunt:
             drawn = st.one_of(drawn, *[mutated(tuple(self.parents[-PARENTS:]), space)] * 2)
         failures: list[Failure] = []
         self.batches += 1
+        from_the_seed_alone()
 
         @hypothesis_seed(self.seed * 1_000_003 + self.batches)
         @settings(

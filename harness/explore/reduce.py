@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes
 
+from harness.explore.chance import from_the_seed_alone
 from harness.explore.edit import possible, without_node
 from harness.scenario.faults import Fault
 from harness.scenario.faults.chosen import PduFault
@@ -122,6 +123,7 @@ def _shrink(case: Scenario, still: Callable[[Scenario | None], bool], values: bo
         max_examples=1_000_000,
         suppress_health_check=list(HealthCheck),
     )
+    from_the_seed_alone()
     find(smaller(), still, settings=chosen, database_key=_KEY)
 
 

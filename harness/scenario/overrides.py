@@ -71,7 +71,7 @@ def _put(values: Any, keys: list[str], value: Any) -> Path:
         elif isinstance(here, dict):
             step = key
             if not last:
-                here.setdefault(key, [] if keys[number + 1] == "0" else {})
+                here.setdefault(key, [] if keys[number + 1 :] == ["0"] else {})
         else:
             raise ValueError(f"{'.'.join(keys[:number])} is no table")
         path = (*path, step)

@@ -23,7 +23,6 @@ from harness.verdict import Result, judge_run
 from nodes.wire.note import NoteKind
 
 EVERYBODY = dict.fromkeys((1, 2, 3, 4, 5), 1)
-ALL_BUT_N1 = dict.fromkeys((2, 3, 4, 5), 1)
 ALL_BUT_N3 = dict.fromkeys((1, 2, 4, 5), 1)
 
 # What is no packet of the protocol is refused alike with a key and without.
@@ -54,7 +53,6 @@ REFUSED: dict[str, dict[str, dict[int, int]]] = {
         "hash": ALL_BUT_N3,
         "wrong view": ALL_BUT_N3,
         "oversized": {1: 2, 2: 2, 3: 1, 4: 2, 5: 2},  # DATA in the name of n3, END in the name of n1
-        "old": ALL_BUT_N1,
         "malformed: length 112 of 30 bytes": EVERYBODY,
         "malformed: 1372 bytes behind the PDU": EVERYBODY,
     },
