@@ -78,3 +78,68 @@ def test_a_false_success_of_three_nodes_and_one_round(loss: float) -> None:
     does not."""
     assert false_success(3, loss, (1,), 0, q=1) == pytest.approx(0)
     assert false_success(3, loss, (2,), 0, q=1) == pytest.approx((1 - loss) ** 3 * loss)
+
+
+def test_the_papers_bounds_hold_for_its_formula() -> None:
+    values = [paper_bound(n) for n in range(2, 200)]
+    assert values == sorted(values)
+    assert values[0] == 0.25
+    assert paper_bound(6) > 1 / 3
+    assert all(value < 0.36788 for value in values)
+
+
+@pytest.mark.parametrize(
+    ("n", "bound", "all_", "others", "sends_all", "sends_others"),
+    [  # Table A
+        (2, 0.2500, 0.5000, 0.0, 2.00, 1.00),
+        (4, 0.3164, 0.4219, 0.2963, 1.73, 1.42),
+        (6, 0.3349, 0.4019, 0.3277, 1.67, 1.49),
+        (10, 0.3487, 0.3874, 0.3464, 1.63, 1.53),
+        (20, 0.3585, 0.3774, 0.3580, 1.61, 1.56),
+        (50, 0.3642, 0.3716, 0.3641, 1.59, 1.57),
+        (100, 0.3660, 0.3697, 0.3660, 1.59, 1.58),
+    ],
+)
+def test_table_a(n: int, bound: float, all_: float, others: float, sends_all: float, sends_others: float) -> None:
+    assert paper_bound(n) == pytest.approx(bound, abs=5e-5)
+    assert miss_among_all(n) == pytest.approx(all_, abs=5e-5)
+    assert miss_among_others(n) == pytest.approx(others, abs=5e-5)
+    assert expected_sends(miss_among_all(n)) == pytest.approx(sends_all, abs=6e-3)
+    assert expected_sends(miss_among_others(n)) == pytest.approx(sends_others, abs=6e-3)
+
+
+def test_more_neighbours_and_more_failures() -> None:
+    assert [round(miss_among_others(n, 2), 3) for n in (10, 20, 50)] == [0.104, 0.121, 0.130]
+    assert [round(miss_among_others(n, 3), 3) for n in (10, 20, 50)] == [0.026, 0.038, 0.045]
+    assert [round(miss_all_of(10, failed), 2) for failed in (2, 3)] == [0.13, 0.06]
+    # 2 / (n - 1): for n = 50 that is 0.04
+    assert [round(ring_overlooks_second(n), 2) for n in (10, 20, 50)] == [0.22, 0.11, 0.04]
+
+
+def test_false_success_by_hand() -> None:
+    """Ring 0, 1, 2 with 2 dead, one round: 1 has the DATA, its REPORT is lost, 0 hears 1's answer."""
+    f, q = 0.1, 2
+    heard = 1 - (1 - (1 - f) ** 2) ** q
+    assert false_success(3, f, {2}, maxfail=0, q=q) == pytest.approx((1 - f) * f * heard)
+    # A second round is silent too if 1, who holds it, misses the repetition; if 1 has only now got it, it does test.
+    at_once = f * heard + (1 - f * heard) * (f + (1 - f) * f) * heard
+    only_now = (1 - f) * f * heard
+    assert false_success(3, f, {2}, maxfail=1, q=q) == pytest.approx((1 - f) * at_once + f * only_now)
+
+
+def test_false_success_depends_on_who_is_down() -> None:
+    """Simulated was the mean over the receivers; the originator's own neighbour is found without a REPORT."""
+    for loss, simulated in ((0.01, 0.092), (0.05, 0.363), (0.10, 0.576)):
+        shares = [false_success(10, loss, {node}, 5) for node in range(1, 10)]
+        assert shares[0] == pytest.approx(0, abs=1e-12)
+        assert sum(shares) / 9 == pytest.approx(simulated, abs=0.01)
+    assert [round(false_success(10, loss, {5}, 5), 3) for loss in (0.0, 0.01, 0.05, 0.1)] == [0.0, 0.104, 0.419, 0.645]
+    assert false_success(10, 0.05, {1, 5}, 5) == pytest.approx(0, abs=1e-12)
+
+
+def test_costs() -> None:
+    assert [packets(n) for n in (2, 3, 4, 5, 6, 10, 20, 50)] == [5, 7, 9, 11, 13, 21, 41, 101]
+    assert [packets(n) < tcp_handshakes(n) for n in (2, 3, 4, 5)] == [False, False, False, True]  # D-HI-15
+    assert [tcp_confirmed(n) for n in (10, 20, 50)] == [45, 95, 245]
+    assert packets_one_dead(10, 3) == 76
+    assert first_round_clean(10, 0.01) == pytest.approx(0.747, abs=5e-4)
