@@ -25,7 +25,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=_positive,
         default=120.0,
         metavar="SECONDS",
-        help="give up when the guest's clock stands still for so long of your time (default: 120)",
+        help="give up when the guest's clock stands still for so long of your time, waiting for a processor "
+        "not counted (default: 120)",
     )
     json_option(parser)
 

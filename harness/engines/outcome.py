@@ -25,7 +25,8 @@ class EngineOptions:
     """What a person may set about an engine."""
 
     memory_mb: int = 2048
-    stall_s: float = 120.0  # wall time without progress of the guest's clock after which a run is given up
+    # Wall time without progress of the guest's clock after which a run is given up, beside waiting for a processor.
+    stall_s: float = 120.0
 
 
 def tail(path: Path, lines: int = TAIL_LINES) -> str:

@@ -15,9 +15,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from harness.engines.outcome import EngineError, Progress, tail
+from harness.engines.share import Shares, program_of
 from harness.exchange import Exchange
 
 _LOOK_MS = 200  # how often somebody is told how far the run is
+_LONG_S = 1.0  # after so long without progress the run's share of the processors is looked at
+_MOST = 0.75  # of all that a run computes, by a program that takes no turns with its kernel
 _FULL_BYTES = 64 * 1024  # with so little left, that is the reason, whatever else is said
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
@@ -67,16 +70,24 @@ class Attended:
     def watch(self, progress: Progress) -> None:
         """Stay with it until it has something to say, or has ended."""
         seen, since = "", time.monotonic()
+        before: Shares | None = None
         ended = select.poll()
         ended.register(self._end, select.POLLIN)
         while not ended.poll(_LOOK_MS):
-            now = _progress(self._files)
+            now, stood_s = _progress(self._files), time.monotonic() - since
             if now != seen:
-                seen, since = now, time.monotonic()
+                seen, since, before = now, time.monotonic(), None
                 progress(now)
-            elif time.monotonic() - since > self._stall_s:
-                where = f"stood still at {seen or 'the start'} for {self._stall_s:g} s of wall time"
-                raise EngineError(_with_logs(f"the run's clock {where}; given up.", self._files))
+            elif before is None and stood_s > _LONG_S:
+                before = self._shares()
+            elif before is not None and stood_s > self._stall_s:
+                had = self._shares().since(before)
+                if had.time_s - had.waited_s > self._stall_s - _LONG_S:  # nothing depends on how busy others are
+                    what = f"the run's clock stood still at {seen or 'the start'} for {self._stall_s:g} s of wall time"
+                    raise EngineError(_with_logs(f"{what}; given up.{_why(had)}", self._files))
+
+    def _shares(self) -> Shares:
+        return Shares.of((self._files.kernel_log, self._files.agent_log))
 
 
 @contextlib.contextmanager
@@ -123,6 +134,14 @@ def _progress(files: Exchange) -> str:
         return files.progress.read_text(errors="replace").strip()
     except FileNotFoundError:
         return ""
+
+
+def _why(had: Shares) -> str:
+    """Which program has computed nearly all that was computed, if one has."""
+    pid, ran_s = had.busiest
+    if ran_s > _MOST * had.ran_s and (program := program_of(pid)):
+        return f" {program} was computing all that time: a loop that asks the system for nothing never sees time pass."
+    return ""
 
 
 def _with_logs(what: str, files: Exchange) -> str:

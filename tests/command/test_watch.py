@@ -1,11 +1,23 @@
-"""A CPU for each run: nobody shares one while there are others, and a run that finds none goes without."""
+"""A CPU for each run: nobody shares one while there are others, and a run that finds none goes without. One that has to
+wait for its CPU is not given up."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from pathlib import Path
 
-from harness.engines.watch import own_cpu
+import pytest
+
+from harness.engines.outcome import EngineError
+from harness.engines.watch import Attended, own_cpu, started
+from harness.exchange import Exchange
+from harness.rundir import RunDir
+from tests.helpers.guests import child_environment
 
 NAME = f"tutti-test-{os.getpid()}"  # the runs of other tests are not ours
 
@@ -24,3 +36,43 @@ def test_a_cpu_is_free_again_whatever_happens() -> None:
         raise OSError
     with own_cpu(NAME) as again:
         assert again == first
+
+
+COMPUTES = """
+import sys, time
+from pathlib import Path
+from harness.exchange import Answer, Exchange
+from harness.manifest import Findings
+from harness.rundir import RunDir
+while time.process_time() < 2:
+    pass
+Exchange(RunDir(Path(sys.argv[1]))).give(Answer(Findings()))
+"""
+
+
+def _started(
+    tmp_path: Path, program: str, stall_s: float, cpus: Collection[int] = ()
+) -> AbstractContextManager[Attended]:
+    """A process in place of a run, which tells no progress."""
+    files = Exchange(RunDir(tmp_path))
+    files.run.logs.mkdir()
+    files.directory.mkdir()
+    words = [sys.executable, "-c", program, str(tmp_path)]
+    return started(words, child_environment(), files, files.agent_log, stall_s, cpus=cpus)
+
+
+def test_waiting_for_a_processor_is_no_stall(tmp_path: Path) -> None:
+    """Two seconds of computing, on a CPU that three others want too, so that it takes eight."""
+    cpu = max(os.sched_getaffinity(0))
+    hog = f"import os\nos.sched_setaffinity(0, [{cpu}])\nwhile True: pass"
+    with contextlib.ExitStack() as stack:
+        for _ in range(3):
+            other = stack.enter_context(subprocess.Popen([sys.executable, "-c", hog], start_new_session=True))
+            stack.callback(other.kill)
+        stack.enter_context(_started(tmp_path, COMPUTES, 4, [cpu])).wait(lambda now: None)
+
+
+def test_computing_for_ever_is_one(tmp_path: Path) -> None:
+    said = "the run's clock stood still at the start for 2 s of wall time; given up"
+    with _started(tmp_path, "while True: pass", 2) as run, pytest.raises(EngineError, match=said):
+        run.wait(lambda now: None)

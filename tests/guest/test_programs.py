@@ -207,6 +207,24 @@ def test_what_ends_a_run_before_its_time_says_so(program: str, more: str, said: 
     assert said in str(error.value)
 
 
+SPINS = """
+import os, time
+time.sleep(0.1)
+while os.environ["TUTTI_ME"] == "2":
+    pass
+time.sleep(99)
+"""
+
+
+def test_a_loop_on_memory_alone_is_told_by_name(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(SPINS)
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(SCENARIO.format(directory=tmp_path, more=""))
+    done = tutti("run", str(scenario), "--stall", "3", "--out", str(tmp_path / "run"))
+    assert done.returncode == 2
+    assert "n2's `python3 program.py` was computing all that time: a loop that asks" in done.stderr
+
+
 def test_what_this_machine_lacks_is_named_with_what_brings_it(tmp_path: Path) -> None:
     more = 'packages = ["nosuch"]\nneeds = ["/usr/bin/env", "/no/such.jar"]\n[[program.also]]\ncommand = ["nosuchd"]'
     with pytest.raises(
