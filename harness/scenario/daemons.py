@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
+import pwd
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -39,12 +40,14 @@ def find(spec: ProtocolSpec, options: Any, scenario: Path, problems: Problems) -
     for path in _found(options).values():
         if path is not None:
             used.append(f"{path} {_hash(Path(path))}{_package(path)}")
+    used += [f"user {name} {ids}" for name, ids in _users(options).items() if ids is not None]
     return dataclasses.replace(found, used=tuple(sorted(used)))
 
 
 def take_along(options: Any, run_dir: Path) -> Any:
     """Copy and build all that the programs need into a run directory; the options as they are meant there."""
     missing = [name for name, path in _found(options).items() if path is None]
+    missing += [f"user {name}" for name, ids in _users(options).items() if ids is None]
     if missing:
         mend = f"; as root, run:\n    apt-get install -y {' '.join(options.packages)}" if options.packages else ""
         raise MachineLacks(f"this machine has no {' and no '.join(missing)}{mend}")
@@ -99,6 +102,17 @@ def _found(options: Any) -> dict[str, str | None]:
     programs = sorted({command[0] for command in commands if not command[0].startswith("./")})
     needs = {name: name if os.path.isfile(name) else None for name in options.needs}  # noqa: PTH113
     return {name: shutil.which(name, path=_PATH) for name in programs} | needs
+
+
+def _users(options: Any) -> dict[str, str | None]:
+    """Who the programs run as, beside root, and his numbers, if this machine knows him."""
+    found: dict[str, str | None] = {}
+    for name in sorted({daemon.user for daemon in options.daemons()} - {"root"}):
+        try:
+            found[name] = f"{pwd.getpwnam(name).pw_uid}:{pwd.getpwnam(name).pw_gid}"
+        except KeyError:
+            found[name] = None
+    return found
 
 
 def _copied(files: _FilePairs, place: Path, run_dir: Path) -> _FilePairs:

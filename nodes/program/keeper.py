@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import json
 import os
+import pwd
 import re
 import signal
 import socket
@@ -20,6 +21,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -101,8 +103,10 @@ class Keeper:
             self._words,
             f"127.0.0.1 localhost\n::1 localhost\n{hosts}",
         )
-        for directory in self._options.directories:
+        user = _user(self._options.main)
+        for directory in (HOME, *self._options.directories):
             Path(directory).mkdir(parents=True, exist_ok=True)
+            os.chown(directory, user.pw_uid, user.pw_gid)
         now = time.time_ns()
         set_wall_clock(self._clock.local(now) - now, self._clock.drift_ppb)
         self._to_start = deque(self._daemons())
@@ -157,7 +161,7 @@ class Keeper:
             dir_fd=self._logs,
         )
         talks = daemon.called == self._options.talks
-        command = [self._filled_in(word) for word in daemon.command]
+        command, user = [self._filled_in(word) for word in daemon.command], _user(daemon)
         try:
             process = subprocess.Popen(
                 command,
@@ -168,7 +172,7 @@ class Keeper:
                 cwd=HOME,
                 env={**self._environment(), **{key: self._filled_in(value) for key, value in daemon.environment}},
                 start_new_session=True,
-                preexec_fn=become_program,
+                preexec_fn=partial(become_program, user),
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise ProgramError(f"{command[0]} cannot be started: {error}") from None
@@ -361,6 +365,13 @@ def _words(config: NodeConfig) -> dict[str, str]:
         "addresses": ",".join(addresses[one] for one in members),
         **dict(config.options.words),
     }
+
+
+def _user(daemon: Daemon) -> pwd.struct_passwd:
+    try:
+        return pwd.getpwnam(daemon.user)
+    except KeyError:
+        raise ProgramError(f"no /etc/passwd of its node has the user {daemon.user} of {daemon.called}") from None
 
 
 def _is_there(daemon: Daemon) -> bool:

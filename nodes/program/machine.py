@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pwd
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -50,11 +51,15 @@ def set_wall_clock(ahead_ns: int, drift_ppb: int) -> None:
     Path("/proc/self/timens_offsets").write_text("".join(lines))
 
 
-def become_program() -> None:
+def become_program(user: pwd.struct_passwd) -> None:
     """Between fork and exec: from here on it is not one of ours. It has no priority, its system calls take virtual
     time, and so does the time stamp counter that it reads."""
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     _check(_libc.prctl(26, 2, 0, 0, 0), "virtual time for a program")  # PR_SET_TSC, PR_TSC_SIGSEGV
+    if user.pw_uid:
+        os.initgroups(user.pw_name, user.pw_gid)
+        os.setgid(user.pw_gid)
+        os.setuid(user.pw_uid)
 
 
 def _files(place: Path, where: str, words: Mapping[str, str]) -> dict[str, tuple[bytes, int]]:

@@ -14,6 +14,7 @@ Texts = Annotated[tuple[tuple[str, str], ...], "texts"]  # a table of texts, by 
 
 _ADAPTER = "adapter"
 _NAME = re.compile(r"[A-Za-z0-9._+-]+")
+_USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,7 @@ class Daemon:
 
     command: tuple[str, ...]
     name: str = ""  # of its log; that of its file
+    user: str = "root"  # who it runs as
     environment: Texts = ()
     # It is ready when it has written a line in which this regular expression is found, when somebody listens at this
     # TCP port of the node, when there is this file; at once without any of them.
@@ -38,6 +40,8 @@ class Daemon:
             raise ValueError("command is a list: the program and its arguments")
         if not _NAME.fullmatch(self.called):
             raise ValueError(f"name is letters, digits and . _ + -, not {self.called!r}")
+        if not _USER.fullmatch(self.user):
+            raise ValueError(f"user is the name of a user, not {self.user!r}")
         if sum(one not in ("", None) for one in (self.ready, self.ready_port, self.ready_file)) > 1:
             raise ValueError("ready is a line, a port or a file: one of them")
         if self.ready_port is not None and not 0 < self.ready_port < 65536:
@@ -71,11 +75,12 @@ class Adapter:
     """[program.adapter]: a client of the program that is told what to submit, and says what happens, in lines."""
 
     command: tuple[str, ...]
+    user: str = "root"
     environment: Texts = ()
 
     def daemon(self) -> Daemon:
         """As a program like the others."""
-        return Daemon(command=self.command, name=_ADAPTER, environment=self.environment)
+        return Daemon(command=self.command, name=_ADAPTER, user=self.user, environment=self.environment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

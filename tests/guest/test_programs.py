@@ -226,10 +226,10 @@ def test_a_loop_on_memory_alone_is_told_by_name(tmp_path: Path) -> None:
 
 
 def test_what_this_machine_lacks_is_named_with_what_brings_it(tmp_path: Path) -> None:
-    more = 'packages = ["nosuch"]\nneeds = ["/usr/bin/env", "/no/such.jar"]\n[[program.also]]\ncommand = ["nosuchd"]'
-    with pytest.raises(
-        MachineLacks, match=r"no nosuchd and no /no/such.jar; as root, run:\n    apt-get install -y nosuch"
-    ):
+    more = 'packages = ["nosuch"]\nneeds = ["/usr/bin/env", "/no/such.jar"]\n'
+    more += '[[program.also]]\ncommand = ["nosuchd"]\nuser = "nosuchuser"'
+    lacks = "no nosuchd and no /no/such.jar and no user nosuchuser; as root, run:\n    apt-get install -y nosuch"
+    with pytest.raises(MachineLacks, match=lacks):
         _run(tmp_path, "", more)
 
 
@@ -308,6 +308,42 @@ def test_the_ten_minutes_of_the_page_from_an_empty_directory(tmp_path: Path) -> 
     done = tutti(*words.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "all live logs are equal: 30 messages" in done.stdout
+
+
+IS = """
+import os
+print("is", os.getuid(), os.getgid(), os.getgroups(), os.access(".", os.W_OK), os.access("/var/mine", os.W_OK))
+try:
+    open("/etc/hosts", "a")
+except PermissionError:
+    print("and no other", flush=True)
+os.execvp("sleep", ["sleep", "99"])
+"""
+
+
+def test_a_program_runs_as_who_it_is_said_to(tmp_path: Path) -> None:
+    more = """
+        user = "nobody"
+        directories = ["/var/mine"]
+        [[program.also]]
+        command = ["python3", "program.py"]
+        name = "second"
+        user = "daemon"
+        """
+    faults = """
+        [[fault]]
+        at = "10ms"
+        kind = "crash"
+        node = "n1"
+        [[fault]]
+        at = "20ms"
+        kind = "restart"
+        node = "n1"
+        """
+    where, _ = _run(tmp_path, IS, more, faults)
+    for node, lives in ((1, 2), (2, 1)):
+        for log, said in (("python3", "is 65534 65534 [65534] True True"), ("second", "is 1 1 [1] False False")):
+            assert (where.logs / f"n{node}-{log}.txt").read_text() == f"{said}\nand no other\n" * lives
 
 
 LASTS = """

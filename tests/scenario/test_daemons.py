@@ -16,6 +16,7 @@ protocol = "program"
 [program]
 command = ["sh", "-c", "read x", "{me}"]
 name = "shell"
+user = "daemon"
 files = { "/etc/it.conf" = "it.conf.in", "tool" = "tool" }
 words = { what = "it" }
 directories = ["/var/lib/it"]
@@ -69,6 +70,7 @@ def test_a_run_is_what_its_files_are_not_where_they_lie(tmp_path: Path) -> None:
     assert any(line.startswith("processor ") for line in one.options.used)
     for path in ("/usr/bin/sleep ", "/usr/bin/env "):
         assert any(line.startswith(path) and "coreutils " in line for line in one.options.used)
+    assert "user daemon 1:1" in one.options.used
     (tmp_path / "other/tool").write_text("#!/bin/sh\nexit 1\n")
     assert identity(load(tmp_path / "other/scenario.toml")) != identity(one)
 
@@ -82,6 +84,7 @@ def test_a_run_is_what_its_files_are_not_where_they_lie(tmp_path: Path) -> None:
             "command is a list: the program and its arguments",
         ),
         ('name = "shell"', 'name = "a/b"', "name is letters, digits and . _ + -, not 'a/b'"),
+        ('"daemon"', '"Daemon x"', "user is the name of a user, not 'Daemon x'"),
         ('name = "shell"', 'name = "cat"', "two programs of a node have one name (cat, cat, adapter)"),
         ('"/etc/it.conf" =', '"../it.conf" =', "files has '../it.conf': a whole path, or a path below"),
         ('= "it.conf.in", ', '= "no.conf", ', "there is no file"),
