@@ -85,6 +85,11 @@ class _Pending:
     wait_ns: int
     repeated: int = 0  # since its link was last silent
 
+    @property
+    def due_ns(self) -> int:
+        """When it is repeated, unless it has been answered."""
+        return self.sent_ns[-1] + self.wait_ns
+
 
 @dataclass(slots=True)
 class _Link:
@@ -125,7 +130,7 @@ class Reliable:
         self._retry_ns, self._retry_max_ns = retry_ns, retry_max_ns
         self._attempts, self._window = attempts, window
         self._links = {peer: _Link(1) for peer in peers}
-        self._due: list[tuple[int, int, int, _Pending]] = []  # local time, peer, number, what
+        self._due: list[tuple[int, int, int]] = []  # local time, peer, number; some are out of date
         self.repetitions = 0
         self.duplicates = 0
         self.stale = 0
@@ -154,7 +159,7 @@ class Reliable:
 
     def _expect(self, peer: int, number: int, pending: _Pending, link: _Link) -> None:
         link.pending[number] = pending
-        heapq.heappush(self._due, (pending.sent_ns[-1] + pending.wait_ns, peer, number, pending))
+        heapq.heappush(self._due, (pending.due_ns, peer, number))
 
     def _patience(self, link: _Link) -> int:
         """How long an answer may take: mean and four deviations of the round trip, within bounds."""
@@ -166,22 +171,24 @@ class Reliable:
     @property
     def deadline(self) -> int | None:
         while self._due:
-            due_ns, peer, number, pending = self._due[0]
-            if self._waits(peer, number, pending):
+            due_ns, peer, number = self._due[0]
+            if self._is_due(due_ns, self._links[peer], number):
                 return due_ns
             heapq.heappop(self._due)
         return None
 
-    def _waits(self, peer: int, number: int, pending: _Pending) -> bool:
-        link = self._links[peer]
-        return link.pending.get(number) is pending and not link.silent
+    def _is_due(self, due_ns: int, link: _Link, number: int) -> bool:
+        """Since then it may have been answered, been repeated for another reason, or have ended with its link."""
+        pending = link.pending.get(number)
+        return pending is not None and pending.due_ns == due_ns and not link.silent
 
     def due(self, now_ns: int) -> list[Result]:
         """Repeat what has not been answered in time."""
         results: list[Result] = []
         while (deadline := self.deadline) is not None and deadline <= now_ns:
-            _, peer, number, pending = heapq.heappop(self._due)
+            _, peer, number = heapq.heappop(self._due)
             link = self._links[peer]
+            pending = link.pending[number]
             if pending.repeated >= self._attempts:
                 link.silent = True
                 results.append(Silent(peer, len(link.pending)))
@@ -253,7 +260,7 @@ class Reliable:
         lost = tuple([each.pdu for each in old.pending.values() if not isinstance(each.pdu, CmdHello)])
         link = self._links[peer] = _Link(incarnation, mark)
         if (hello := old.pending.get(HELLO)) is not None:  # we were both restarted, and this one has not answered me
-            self._expect(peer, HELLO, replace(hello), link)
+            self._expect(peer, HELLO, hello, link)
             link.held, link.mark = old.held, old.mark  # whatever this life has for the peer is still to come
         return Restarted(peer, incarnation, lost)
 

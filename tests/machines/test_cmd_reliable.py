@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -264,6 +265,29 @@ def test_a_silent_peer_is_heard_by_its_answer_to_something_new() -> None:
     assert pair.nodes[1].settled()
 
 
+def repeated(sub: Reliable, until_ns: int) -> list[Result]:
+    """What the sub-layer alone does until then."""
+    results: list[Result] = []
+    while (deadline := sub.deadline) is not None and deadline <= until_ns:
+        results += sub.due(deadline)
+    return results
+
+
+def test_who_is_asked_again_is_asked_as_often_as_at_first() -> None:
+    """The second copy was about to be repeated when the first one's end made the link silent, and what is due before
+    that, for a third node, hides that it is not any more."""
+    plain = Plain(1, (2, 3), attempts=3)
+    plain.step(Submit(1, (2,), b"m1"), 0)
+    plain.step(Submit(2, (2,), b"m2"), 10 * MS)
+    before = repeated(plain.sub, 285 * MS)
+    plain.step(Submit(3, (3,), b"m3"), 285 * MS)
+    assert Silent(2, 2) not in before and plain.sub.due(300 * MS) == [Silent(2, 2)]
+    again = plain.sub.ask_again(2, 301 * MS) + repeated(plain.sub, 1000 * MS)
+    sent = Counter(each.pdu.payload for each in again if isinstance(each, Send) and isinstance(each.pdu, CmdData))
+    del sent[b"m3"]
+    assert sent == {b"m1": 3, b"m2": 3}
+
+
 def test_the_window_bounds_what_is_under_way_and_what_a_receiver_remembers() -> None:
     """The first copy is lost for long; later ones are acknowledged, but the window ends `window` after the first."""
     pair = Pair(window=8)
@@ -389,6 +413,18 @@ def test_a_restart_that_nobody_announced_is_learnt_from_the_first_copy() -> None
     assert pair.nodes[2].got() == [b"a3"]
     (restarted,) = [told for told in pair.nodes[1].told if isinstance(told, Restarted)]
     assert [copy.payload for copy in restarted.lost] == [b"a2"]
+
+
+def test_copies_of_two_links_to_one_peer_are_due_at_one_instant() -> None:
+    """The old link's is out of date, but something for a third node, due before both, hides it."""
+    plain = Plain(1, (2, 3))
+    plain.step(Submit(1, (2,), b"old"), 0)
+    assert len(repeated(plain.sub, RETRY)) == 1  # the next time at three times RETRY
+    plain.step(Submit(2, (3,), b"another"), 3 * RETRY // 2)
+    plain.step(Received(CmdHello(src=2, incarnation=2)), 3 * RETRY // 2)
+    plain.step(Submit(3, (2,), b"new"), 2 * RETRY)
+    again = [each.pdu for each in repeated(plain.sub, 3 * RETRY) if isinstance(each, Send)]
+    assert [pdu.payload for pdu in again if isinstance(pdu, CmdData)] == [b"another", b"new"]
 
 
 # At random
