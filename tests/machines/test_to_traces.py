@@ -403,6 +403,43 @@ def test_who_leaves_in_the_middle_of_something_leaves_a_cluster_that_goes_on(rec
         assert active(world.alive()[0].standing.committed) == [1, 2, 3, 5]
 
 
+@pytest.mark.parametrize("back", [4, 3])
+def test_a_founder_that_dies_is_left_out_if_a_quorum_remains(back: int) -> None:
+    """All five crash, and some come back; one of these dies before the cluster that they found is there. Three of four
+    found it without him, at once; two of three never become a view."""
+    world = restless(5)
+    stop, begin = world.stop_time(), world.now
+    for node in world.everybody:
+        world.at(begin, lambda node=node: world.kill(node))  # type: ignore[misc]
+    for node in range(1, back + 1):
+        world.at(begin + node * SLOT, lambda node=node: world.start_again(node))  # type: ignore[misc]
+    while not titles(world)["RCV_PACK"]:
+        world.run(until_ns=world.now + SLOT)
+    world.kill(back)
+    world.run(until_ns=world.now + 2 * stop)
+    others = tuple(range(1, back))
+    assert [views(world, node) for node in others] == ([[others]] * 3 if back == 4 else [[], []])
+    assert [len(events(world, NoteKind.LEFT, node)) for node in others] == ([0] * 3 if back == 4 else [1, 1])
+    world.start_again(back)
+    assert world.run_until_calm(20 * stop)
+    assert views(world, 1)[-1] == tuple(range(1, back + 1))
+    assert failures(world, TD) == []
+
+
+def test_a_joiner_that_hears_of_a_stop_before_its_admission_takes_part_in_the_stop_round() -> None:
+    """E2 and E3 have let E5 in when E4 leaves; E1 and E5 still lack an RCV_ACK. E5 hears of the stop from E1, and from
+    E2 that it is a member: the others wait for its word."""
+    for at in range(7, 11):
+        world = restless(5, loss=losing((titled("RCV_ACK", 2), 1), (titled("RCV_ACK", 2), 5)))
+        stop, begin = world.stop_time(), world.now
+        world.at(begin, lambda world=world: world.kill(5))  # type: ignore[misc]
+        world.at(begin + 2 * stop, lambda world=world: world.start_again(5))  # type: ignore[misc]
+        world.at(begin + 2 * stop + at * SLOT, lambda world=world: world.leave(4))  # type: ignore[misc]
+        world.run(until_ns=begin + 4 * stop)
+        assert world.calm() and failures(world, TD) == [], f"{at} slots after the return"
+        assert views(world, 5) == [(1, 2, 3, 4, 5), (1, 2, 3, 5)]
+
+
 def test_a_return_that_is_heard_in_a_round_is_remembered() -> None:
     """Where rounds follow each other, as in large clusters under loss, the caller would hardly ever be heard."""
     world = restless(3)
