@@ -14,7 +14,7 @@ from harness.scenario import Scenario
 from harness.scenario.faults.crash import Crash
 from harness.scenario.faults.leave import Leave
 from harness.scenario.model import Bursts, Destinations, Generated, Steady
-from harness.sweep.references import delta_tags, him_ring
+from harness.sweep.references import cmd_tags, delta_tags, him_ring
 from harness.sweep.statistics import Z
 from nodes.cmd import evaluation as cmd
 from nodes.him import evaluation as him
@@ -282,17 +282,39 @@ _of_n("004-bound", "printed", "N(N-1), the bound", "settled_entries", cmd.bound)
 _of_n("004-matrix-bytes", "printed", "an N x N matrix", "settled_tag_bytes", cmd.matrix_bytes)
 
 
-@formula("004-expected", "simulated", "any order of arrival", "settled_entries")
-def _tags(scenario: Scenario) -> float | None:
-    found = cmd.TAG_SIZES.get(scenario.topology.nodes)
-    return None if found is None else found.mean
-
-
-@formula("004-every-message", "corrected", "a bound: a record for every message before", "settled_tag_bytes")
-def _every_message(scenario: Scenario) -> float | None:
-    """The supporting procedure (§3.1), if all knew at once of everything: three quarters of a run on average. Ours."""
-    if not isinstance(scenario.workload, Steady) or getattr(scenario.options, "scheme", "") != "unpruned":
+def _of_tags(scenario: Scenario) -> tuple[float, float] | None:
+    """The records of a message in the reference simulation, and their standard error."""
+    load, scheme = scenario.workload, getattr(scenario.options, "scheme", "matrix")
+    delays = [(one.impairment.delay_ns, one.impairment.jitter_ns) for one in scenario.impair if one.on == ("senders",)]
+    if not isinstance(load, Steady) or load.arrivals != "poisson" or scheme == "matrix":
+        return None
+    if load.destinations.among != "others" or delays != [cmd_tags.DELAY_AND_JITTER_NS]:
         return None
     n = scenario.topology.nodes
-    before = 0.75 * n * scenario.workload.rate_per_s * scenario.workload.for_ns / 1e9
-    return cmd.tag_bytes(n, before) - cmd.HEAD_BYTES
+    found = cmd_tags.table().get(cmd_tags.Load(n, load.destinations.count or n - 1, load.rate_per_s, load.for_ns / 1e9))
+    if found is None:
+        return None
+    means, errors = found
+    return (means.unpruned, errors.unpruned) if scheme == "unpruned" else (means.pruned, errors.pruned)
+
+
+def _error_of_tags(scenario: Scenario) -> float | None:
+    found = _of_tags(scenario)
+    return None if found is None else Z * found[1]
+
+
+def _error_of_tag_bytes(scenario: Scenario) -> float | None:
+    found, n = _of_tags(scenario), scenario.topology.nodes
+    return None if found is None else cmd.tag_bytes(n, Z * found[1]) - cmd.tag_bytes(n, 0)
+
+
+@formula("004-records", "simulated", "reference simulation", "settled_entries", _error_of_tags)
+def _records(scenario: Scenario) -> float | None:
+    found = _of_tags(scenario)
+    return None if found is None else found[0]
+
+
+@formula("004-record-bytes", "simulated", "reference simulation", "settled_tag_bytes", _error_of_tag_bytes)
+def _record_bytes(scenario: Scenario) -> float | None:
+    found = _of_tags(scenario)
+    return None if found is None else cmd.tag_bytes(scenario.topology.nodes, found[0]) - cmd.HEAD_BYTES

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from harness.sweep.references import delta_tags, him_ring
+from harness.sweep.references import cmd_tags, delta_tags, him_ring
 from nodes.him.evaluation import false_success
 
 
-@pytest.mark.parametrize("name", ["delta_tags", "him_ring"])
+@pytest.mark.parametrize("name", ["cmd_tags", "delta_tags", "him_ring"])
 def test_a_reference_imports_nothing_of_ours(name: str) -> None:
     script = f"""
 import sys, harness.sweep.references.{name}
@@ -28,6 +28,14 @@ def test_the_tags_of_delta(skew: float, load: float, max_cb: int) -> None:
     for curve in ("full", "waits", "wait_per_delta", "entries"):
         apart = abs(getattr(means, curve) - getattr(written, curve))
         assert apart <= 5 * getattr(errors, curve) + 1e-4, curve
+
+
+@pytest.mark.parametrize("load", cmd_tags.LOADS[::3])
+def test_the_tags_of_cmd(load: cmd_tags.Load) -> None:
+    means, errors = cmd_tags.point(load, runs=8)
+    written, _ = cmd_tags.table()[load]
+    assert abs(means.pruned - written.pruned) <= 5 * errors.pruned
+    assert abs(means.unpruned - written.unpruned) <= 5 * errors.unpruned
 
 
 @pytest.mark.parametrize(("rules", "n", "loss"), list(him_ring.table())[::3])
