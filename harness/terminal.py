@@ -1,4 +1,4 @@
-"""What only a person at a terminal sees: a line that is written over while something takes its time, and colours.
+"""What only a person at a terminal sees: colours, questions, a line that is written over while something lasts.
 
 Elsewhere (a file, a pipe, a log of CI) nothing of it appears. NO_COLOR, if it is not empty, means no colours.
 """
@@ -28,6 +28,15 @@ def rewrite(text: str) -> None:
     """Write over the line that a person at the terminal sees."""
     sys.stderr.write(f"\r{text[: shutil.get_terminal_size().columns - 1]}\033[K")
     sys.stderr.flush()
+
+
+def agreed(question: str) -> bool:
+    """Does a person say yes? Not if there is none."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 class ProgressLine:

@@ -6,9 +6,14 @@ import argparse
 import json
 import os
 import shutil
+import subprocess
 import time
+from typing import TYPE_CHECKING
 
 from harness.commands.options import json_option, scenario_options
+
+if TYPE_CHECKING:
+    from harness.engines.outcome import MachineLacks
 
 HELP = "run a scenario and judge it"
 EXAMPLES = "  tutti run raw/quiet\n  tutti run my.toml --seed 3 --out here --set topology.nodes=7"
@@ -53,9 +58,11 @@ def call(arguments: argparse.Namespace) -> int:
     options = EngineOptions(memory_mb=arguments.memory, stall_s=arguments.stall)
     try:
         run = carry_out(scenario, where, options, line, _prepare)
-    except MachineLacks:
+    except MachineLacks as lack:
         shutil.rmtree(where.path)  # nothing has been run: nothing is left
-        raise
+        if not _mended(lack):
+            raise
+        return call(arguments)
     finally:
         line.clear()
     from harness.report import write_report
@@ -74,6 +81,17 @@ def call(arguments: argparse.Namespace) -> int:
     print(f"\n{scenario.name}: seed {scenario.seed}, {time.monotonic() - begin:.1f} s, in {shown}")
     print(f"look closer: {os.environ.get('TUTTI_COMMAND', 'tutti')} show {shown}")
     return result.status
+
+
+def _mended(lack: MachineLacks) -> bool:
+    """Has what is missing been installed, since a person at the terminal wanted it?"""
+    from harness.closure import ROOT
+    from harness.terminal import agreed
+
+    if not lack.packages or not agreed(f"{lack}\nInstall it now?"):
+        return False
+    script = ROOT / "harness/provision/packages.sh"
+    return subprocess.run([script, "only", *lack.packages], check=False).returncode == 0
 
 
 def _prepare() -> None:

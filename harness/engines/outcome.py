@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,11 @@ class EngineError(RuntimeError):
 
 class MachineLacks(RuntimeError):
     """This machine cannot do it; the message names what is missing and the command that mends it."""
+
+    def __init__(self, message: str, packages: Sequence[str] = ()) -> None:
+        """`packages` of Debian would mend it."""
+        super().__init__(message)
+        self.packages = packages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,7 +82,8 @@ class Attended:
                 before = self._shares()
             elif before is not None and stood_s > self._stall_s:
                 had = self._shares().since(before)
-                if had.time_s - had.waited_s > self._stall_s - _LONG_S:  # nothing depends on how busy others are
+                stood = had.time_s - had.waited_s > self._stall_s - _LONG_S  # nothing depends on how busy others are
+                if stood and not ended.poll(0):  # what has ended has no share
                     what = f"the run's clock stood still at {seen or 'the start'} for {self._stall_s:g} s of wall time"
                     raise EngineError(_with_logs(f"{what}; given up.{_why(had)}", self._files))
 

@@ -6,7 +6,10 @@ run='mininet libpcap0.8 iproute2 openjdk-17-jre-headless python3-venv'
 build='gcc libc6-dev make flex bison bc patch xz-utils'
 tests='tshark chromium chromium-driver poppler-utils zsh corosync libcpg-dev nats-server redis-server etcd-server python3-pysyncobj'
 wanted="$run $build"
-if [ "${1:-}" = test ]; then wanted="$wanted $tests"; fi
+case ${1:-} in
+    test) wanted="$wanted $tests" ;;
+    only) shift; wanted=$* ;; # what a scenario needs
+esac
 
 missing=
 for package in $wanted; do

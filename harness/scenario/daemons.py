@@ -50,7 +50,7 @@ def take_along(options: Any, run_dir: Path) -> Any:
     missing += [f"user {name}" for name, ids in _users(options).items() if ids is None]
     if missing:
         mend = f"; as root, run:\n    apt-get install -y {' '.join(options.packages)}" if options.packages else ""
-        raise MachineLacks(f"this machine has no {' and no '.join(missing)}{mend}")
+        raise MachineLacks(f"this machine has no {' and no '.join(missing)}{mend}", options.packages)
     place = run_dir / PLACE
     here = place / "all" / "here"
     here.mkdir(parents=True)

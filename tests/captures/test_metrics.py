@@ -8,6 +8,7 @@ from captures.evidence import Event, Evidence, Frame, Frames, Notes
 from captures.metrics import METRICS, measure
 from harness.scenario.model import Expect
 from nodes.wire.note import NoteKind
+from tests.helpers.notation import history
 
 MS = 1_000_000
 
@@ -87,6 +88,21 @@ def test_on_the_channel(name: str, value: float) -> None:
 def test_each_frame_counts_where_it_is_sent() -> None:
     assert measure(ROUTED, "frames") == 2
     assert measure(ROUTED, "retransmitted_per_data") == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "crash_to_view_ms", "rejoin_ms"),
+    [
+        ("1[1,2,3 2[1,2,3 3[1,2,3 @10 x3 @15 1[1,2 @17 2[1,2 @20 r3 @21 1[1,2,3 2[1,2,3 @30 3[1,2,3", 7, 10),
+        ("1[1,2,3 2[1,2,3 3[1,2,3 @10 x3 @15 1[1,2 @20 r3 @21 3[1,2,3 2[1,2,3", None, None),  # n2 and n1 never
+        ("1[1,2,3 2[1,2 3[1,2,3 @10 x3 @15 1[1,2", 5, None),  # n2 knew already, and nobody restarts
+        ("1[1,2,3 2[1,2,3 @10 x3 @11 1[1,2 @12 2[1,2 @20 x2 @30 1[1", 10, None),
+        ("1[1,2,3 2[1,2,3", None, None),
+    ],
+)
+def test_views_after_a_crash_and_a_restart(line: str, crash_to_view_ms: float, rejoin_ms: float) -> None:
+    evidence = history(line)
+    assert [measure(evidence, name) for name in ("crash_to_view_ms", "rejoin_ms")] == [crash_to_view_ms, rejoin_ms]
 
 
 def test_every_metric_is_tested_and_undefined_ones_are_none() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import sys
 from collections.abc import Collection
 from contextlib import AbstractContextManager
@@ -17,7 +16,7 @@ from harness.engines.outcome import EngineError
 from harness.engines.watch import Attended, own_cpu, started
 from harness.exchange import Exchange
 from harness.rundir import RunDir
-from tests.helpers.guests import child_environment
+from tests.helpers.guests import busy, child_environment
 
 NAME = f"tutti-test-{os.getpid()}"  # the runs of other tests are not ours
 
@@ -44,7 +43,7 @@ from pathlib import Path
 from harness.exchange import Answer, Exchange
 from harness.manifest import Findings
 from harness.rundir import RunDir
-while time.process_time() < 2:
+while time.process_time() < 1.5:
     pass
 Exchange(RunDir(Path(sys.argv[1]))).give(Answer(Findings()))
 """
@@ -62,14 +61,10 @@ def _started(
 
 
 def test_waiting_for_a_processor_is_no_stall(tmp_path: Path) -> None:
-    """Two seconds of computing, on a CPU that three others want too, so that it takes eight."""
+    """Of a second and a half of computing, on a CPU that five others want too, so that it takes nine."""
     cpu = max(os.sched_getaffinity(0))
-    hog = f"import os\nos.sched_setaffinity(0, [{cpu}])\nwhile True: pass"
-    with contextlib.ExitStack() as stack:
-        for _ in range(3):
-            other = stack.enter_context(subprocess.Popen([sys.executable, "-c", hog], start_new_session=True))
-            stack.callback(other.kill)
-        stack.enter_context(_started(tmp_path, COMPUTES, 4, [cpu])).wait(lambda now: None)
+    with busy(5 * [cpu]), _started(tmp_path, COMPUTES, 6, [cpu]) as run:
+        run.wait(lambda now: None)
 
 
 def test_computing_for_ever_is_one(tmp_path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
+import pty
 import re
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -13,10 +16,12 @@ import pytest
 
 from harness.engines.outcome import EngineError, MachineLacks
 from harness.rundir import RunDir
+from harness.scenario import load
+from harness.scenario.find import find
 from harness.verdict import Result
 from nodes.wire.note import NoteKind
 from tests import ROOT
-from tests.helpers.guests import digest, for_everybody, needs_kernel, run, tutti
+from tests.helpers.guests import busy, child_environment, command, digest, for_everybody, needs_kernel, run, tutti
 
 pytestmark = needs_kernel
 
@@ -233,6 +238,30 @@ def test_what_this_machine_lacks_is_named_with_what_brings_it(tmp_path: Path) ->
         _run(tmp_path, "", more)
 
 
+@pytest.mark.parametrize(("answer", "status"), [("y", 0), ("n", 69)])
+def test_what_is_missing_is_installed_if_a_person_wants_it(answer: str, status: int, tmp_path: Path) -> None:
+    """By an apt-get that puts the file in its place."""
+    if os.geteuid() != 0:
+        pytest.skip("packages are installed as root")
+    (tmp_path / "program.py").write_text("import time\ntime.sleep(99)")
+    (tmp_path / "apt-get").write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/said\ntouch {tmp_path}/it.jar\n')
+    (tmp_path / "apt-get").chmod(0o755)
+    more = f'packages = ["nosuch"]\nneeds = ["{tmp_path}/it.jar"]'
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(SCENARIO.format(directory=tmp_path, more=more))
+    person, terminal = pty.openpty()
+    os.write(person, f"{answer}\n".encode())
+    environment = child_environment(more={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    words = command("run", str(scenario), "--out", str(tmp_path / "run"))
+    done = subprocess.run(words, cwd=tmp_path, env=environment, stdin=terminal, stderr=terminal, check=False)
+    said = os.read(person, 65_536).decode()
+    os.close(terminal)
+    os.close(person)
+    assert done.returncode == status, said
+    assert f"this machine has no {tmp_path}/it.jar; as root, run:\r\n    apt-get install -y nosuch" in said
+    assert (tmp_path / "said").exists() == (answer == "y")
+
+
 def test_a_program_that_is_told_what_to_submit_says_what_it_does(tmp_path: Path) -> None:
     """The page's ten minutes, by hand: one datagram to each, and what was heard."""
     more = 'ready_port = 7\n[program.adapter]\ncommand = ["python3", "program.py", "adapter"]'
@@ -267,7 +296,7 @@ while True:
 """
 
 PEERS = {
-    "peers/corosync": "/usr/sbin/corosync",
+    "peers/corosync-faults": "/usr/sbin/corosync",
     "peers/nats": "/usr/sbin/nats-server",
     "peers/redis": "/usr/bin/redis-server",
     "peers/etcd": "/usr/bin/etcd",
@@ -278,8 +307,16 @@ PEERS = {
 }
 
 
+def test_one_of_each_kind_goes_through_all_that_can_befall_a_machine() -> None:
+    """A daemon in C, servers in Go and on a JVM, programs in JavaScript and Python."""
+    for name in ("corosync-faults", "etcd", "zookeeper", "gossip-node", "gossip-asyncio"):
+        kinds = {fault.KIND for fault in load(find(f"peers/{name}")).fault}
+        assert kinds == {"clock", "partition", "pause", "crash", "restart"}, name
+        assert f"peers/{name}" in PEERS
+
+
 @pytest.mark.parametrize("name", PEERS)
-def test_a_peer_repeats_to_the_byte_wherever_and_for_whomever(name: str) -> None:
+def test_a_peer_repeats_to_the_byte_wherever_for_whomever_and_under_load(name: str) -> None:
     if os.geteuid() != 0:
         pytest.skip("becoming somebody else takes root")
     if not Path(PEERS[name]).exists():
@@ -289,10 +326,15 @@ def test_a_peer_repeats_to_the_byte_wherever_and_for_whomever(name: str) -> None
     with tempfile.TemporaryDirectory() as made:
         away = Path(made)
         code = for_everybody(away)
-        for user, place in (("root", away / "mine"), ("nobody", away / "a place of nobody")):
+        for user, place, others in (
+            ("root", away / "mine", contextlib.nullcontext()),
+            ("nobody", away / "a place of nobody", busy()),
+        ):
             place.mkdir()
             shutil.chown(place, user)
-            done = tutti("run", name, *shorter, "--out", str(place / "run"), cwd=place, code=code, user=user)
+            with others:
+                words = ("run", name, *shorter, "--out", str(place / "run"))
+                done = tutti(*words, cwd=place, code=code, user=user, timeout_s=900)
             assert done.returncode == 0, done.stdout + done.stderr
             digests.append(digest(place / "run"))
     assert digests[0] == digests[1]

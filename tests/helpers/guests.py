@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -93,16 +94,22 @@ def elsewhere(text: str, tmp_path: Path) -> dict[str, str]:
     if os.geteuid() == 0:
         user = "nobody"
         shutil.chown(away, user)
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
-    try:
+    with busy():
         done = tutti("run", str(scenario), "--out", str(away / "run"), cwd=away, code=code, user=user)
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
     assert done.returncode in (0, 1), done.stderr
     assert (away / "run" / "verdict.json").exists(), done.stderr
     return digest(away / "run")
+
+
+@contextlib.contextmanager
+def busy(cpus: Collection[int] = ()) -> Iterator[None]:
+    """While another program wants each of these CPUs, or of all."""
+    with contextlib.ExitStack() as stack:
+        for cpu in cpus or os.sched_getaffinity(0):
+            words = f"import os\nos.sched_setaffinity(0, [{cpu}])\nwhile True: pass"
+            other = stack.enter_context(subprocess.Popen([sys.executable, "-c", words], start_new_session=True))
+            stack.callback(other.kill)
+        yield
 
 
 def guests(under: Path) -> dict[Path, int]:
