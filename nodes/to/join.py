@@ -193,7 +193,8 @@ class Joins:
         packs[j] = x
         if self._manner.live and (known is None or known.nxt != x.nxt):
             self._waiting.look_again()  # what its source sent before the point is ordinary
-            self._attempt.packs[j] = x  # also where that has shown a loss, and begun a round
+            if self._attempt.void:
+                return  # that has shown a loss, and begun a round: the point is void with the attempt
         if isinstance(x, ToRcvAck):
             self._attempt.acks[j] = x
         if here.vm is not ViewMode.JOINING and j in here.members:

@@ -12,7 +12,8 @@ must be told apart that cannot be confused while senders pause:
   had, showed it in the round, and was followed before the round was entered.
 
 While it goes from one join into the next (another joiner has come), a member keeps its point: the first join may be
-committed elsewhere, and what lies behind it must go on waiting.
+committed elsewhere, so with whoever has promised it, what lies behind the point goes on waiting. Before a later point
+it would be lacking: nobody could say RCV_ACK, and nobody commit.
 """
 
 from __future__ import annotations

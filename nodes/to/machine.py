@@ -53,7 +53,7 @@ class To:
         rows = Rows(ToData, ToRst, ToRstPak, ToRstAck)
         core = self.core = Core(setting, options.transfer(), rows, slot=(0,) * len(setting.members))
         self._forward = Forward()
-        attempt = Attempt()
+        attempt = self.attempt = Attempt()
         self.standing = Standing(core, options)
         manner = Manner(core, self.standing, attempt, live=options.recovery == "live")
         membership = Membership(core, self.standing, attempt, manner)

@@ -6,6 +6,7 @@ What is watched are the invariants of the machines, by number:
     I3 what is pre-acknowledged has been accepted by all     I4 one round, one line
     I5 what is delivered is delivered, and once              I6 the snapshot of a round never changes
     I7 what a round sorts is sorted equally by all           I8 after the last message the channel falls silent
+    I9 an attempt at a join that is void has no points
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ class Watched(World):
         super()._after(number, outputs)
         self._steps += 1
         machine = self._nodes[number].machine
+        if isinstance(machine, To) and machine.attempt.void and machine.attempt.packs:
+            raise Broken(f"I9: n{number} keeps the points of {sorted(machine.attempt.packs)}")
         if isinstance(machine, Entity):
             if self._epochs.get(number) != machine.core.phase.epoch:
                 self._epochs[number] = machine.core.phase.epoch

@@ -123,7 +123,7 @@ def busy_returns(seed: int, options: ToOptions) -> list[str]:
     for _ in range(80):
         src = chance.randrange(1, n + 1)
         world.at(returns + chance.randrange(-10, 200) * SLOT, lambda src=src: world.say(src))  # type: ignore[misc]
-    return _judged(world, returns + 2 * stop)
+    return judged(world, returns + 2 * stop)
 
 
 def lost_majority(seed: int, options: ToOptions) -> list[str]:
@@ -140,10 +140,11 @@ def lost_majority(seed: int, options: ToOptions) -> list[str]:
     for _ in range(20 * n):
         src = chance.randrange(1, n + 1)
         world.at(begin + chance.randrange(12 * stop), lambda src=src: world.say(src))  # type: ignore[misc]
-    return _judged(world, begin + 12 * stop)
+    return judged(world, begin + 12 * stop)
 
 
-def _judged(world: Restless, until_ns: int) -> list[str]:
+def judged(world: Restless, until_ns: int) -> list[str]:
+    """What is wrong when it has become calm, some time after."""
     try:
         world.run(until_ns=until_ns)
         calm = world.run_until_calm(60 * world.stop_time())

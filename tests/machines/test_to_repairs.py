@@ -23,9 +23,10 @@ from nodes.to.waiting import Waiting
 from nodes.wire import Pdu
 from nodes.wire.to import JoinBlock, StopBlock, ToPdu, ToRcv, ToRcvAck
 from tests.helpers.cluster import SLOT, TD, Restless, failures
-from tests.helpers.to_schedules import LIVE, busy_returns, complaints
+from tests.helpers.to_schedules import LIVE, busy_returns, complaints, judged
 
 admit, begin_again, flush, look_again = Joins._admit, Joiner._begin_again, Joins._flush, Waiting.look_again
+collect = Joins._collect
 
 
 def false_witness(self: Joiner, known: View) -> None:
@@ -114,7 +115,6 @@ LIVE_RULES: list[tuple[type, str, Callable[..., Any], int]] = [
     (Manner, "_sent_in_a_join", lambda self, p: False, 152),  # data may come before the RCV_PACK that says their place
     (Joins, "_collect", any_epoch, 103),
     (Joins, "round_begins", lambda self: None, 3),  # a round does not void the attempt
-    (Manner, "keeps_point", lambda self: False, 603),  # another joiner, another point, though the first is committed
     (Manner, "reads_acks", lambda self, pdu: True, 137),  # what is sent again acknowledges the joiner's earlier life
 ]
 
@@ -126,6 +126,42 @@ def test_live_without_the_rule(
     assert busy_returns(seed, LIVE) == []
     monkeypatch.setattr(part, rule, broken)
     assert busy_returns(seed, LIVE) != []
+
+
+def two_return(gap: int) -> list[str]:
+    """What is wrong where E5 comes back so many slots after E4, the others go on sending, and nothing is lost."""
+    world = Restless(5, LIVE)
+    world.channel(SLOT)
+    stop, returns = world.stop_time(), world.now + 2 * world.stop_time()
+    for node in (4, 5):
+        world.at(world.now, lambda node=node: world.kill(node))  # type: ignore[misc]
+    world.at(returns, lambda: world.start_again(4))
+    world.at(returns + gap * SLOT, lambda: world.start_again(5))
+    for k in range(40):
+        world.at(returns + 2 * k * SLOT, lambda k=k: world.say(1 + k % 3))  # type: ignore[misc]
+    return judged(world, returns + 2 * stop)
+
+
+def test_who_goes_from_one_join_into_the_next_keeps_its_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the members wait for ever for what lies between the two points: each waits for it to be agreed upon."""
+    assert [gap for gap in range(1, 20) if two_return(gap)] == []
+    monkeypatch.setattr(Manner, "keeps_point", lambda self: False)
+    assert two_return(5) != []
+
+
+def kept_in_vain(self: Joins, x: JoinBlock) -> None:
+    """A point stays although taking it has shown a loss, and so begun a round."""
+    counts = self._manner.counts(x)
+    collect(self, x)
+    if self._attempt.void and counts:
+        self._attempt.packs[x.src] = x
+
+
+def test_a_void_attempt_has_no_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """I9, on a seed of busy_returns."""
+    assert busy_returns(50, LIVE) == []
+    monkeypatch.setattr(Joins, "_collect", kept_in_vain)
+    assert "I9" in " ".join(busy_returns(50, LIVE))
 
 
 def overtaken_in_a_join() -> list[str]:
