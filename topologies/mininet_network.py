@@ -34,6 +34,7 @@ _CLONE_NEWNET = 0x40000000
 MININET_VERSION: str = VERSION
 _LOOK_AGAIN_S = 0.1
 CHANNEL = "channel"  # the interface (an ifb) that is the one queue of a one_channel
+_COUNTED = {"rx_packets": 1, "tx_packets": 9, "rx_dropped": 3, "tx_dropped": 11}  # columns of /proc/net/dev
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
 
 
@@ -250,8 +251,13 @@ class Network:
 
     def interfaces(self, name: str) -> dict[str, int]:
         """Interface names and indices inside a node, as the kernel says."""
-        links = self.netlink_of(name).get_links()
-        return {link.get_attr("IFLA_IFNAME"): link["index"] for link in links}
+        with self.node(name).entered():
+            return {interface: index for index, interface in socket.if_nameindex()}
+
+    def counters(self, name: str) -> Mapping[str, Mapping[str, int]]:
+        """What the kernel counted on every interface of a node."""
+        with self.node(name).entered():
+            return interface_counters()
 
     def stop(self) -> None:
         """Take everything down. Processes inside must be gone."""
@@ -362,11 +368,11 @@ class Network:
             return forward(wired, self.plan.multicast[router])
 
 
-def interface_counters(netlink: IPRoute) -> Mapping[str, Mapping[str, int]]:
-    """What the kernel counted on every interface of a namespace."""
+def interface_counters() -> Mapping[str, Mapping[str, int]]:
+    """What the kernel counted on every interface of this thread's namespace."""
     counters = {}
-    for link in netlink.get_links():
-        stats = link.get_attr("IFLA_STATS64")
-        wanted = ("rx_packets", "tx_packets", "rx_dropped", "tx_dropped")
-        counters[link.get_attr("IFLA_IFNAME")] = {key: stats[key] for key in wanted}
+    for line in Path("/proc/thread-self/net/dev").read_text().splitlines()[2:]:
+        interface, _, numbers = line.partition(":")
+        counted = [int(number) for number in numbers.split()]
+        counters[interface.strip()] = {name: counted[column] for name, column in _COUNTED.items()}
     return counters

@@ -168,8 +168,8 @@ class _Run:
         self.findings = replace(self.findings, impairments_at_end=self.traffic.settings())
         counters = {node: self._stop(process) for node, process in self.stage.processes.items()}
         members = (*self.plan.hosts, *self.plan.routers)
-        interfaces = {name: dict(interface_counters(self.network.netlink_of(name))) for name in members}
-        interfaces["switches"] = dict(interface_counters(self.network.netlink))
+        interfaces = {name: dict(self.network.counters(name)) for name in members}
+        interfaces["switches"] = dict(interface_counters())
         captures = self.standing.recorder.stop()
         names = {
             name: {str(index): interface for interface, index in self.network.interfaces(name).items()}
@@ -395,6 +395,6 @@ class _Run:
 
     def _frames(self) -> int:
         """How many frames the switches have taken in so far."""
-        counters = interface_counters(self.network.netlink)
+        counters = interface_counters()
         ports = {end.interface for switch in self.plan.switches for end in self.plan.interfaces(switch)}
         return sum(counters[port]["rx_packets"] for port in ports)
