@@ -48,6 +48,7 @@ class Network:
         self.plan, self._world, self._seed = plan, world, run_seed
         self.capture: Capture | None = None
         self.arrive: Arrive = lambda receiver, frame: None
+        self._sending = False
         self._head_bytes = _IPV6_BYTES if plan.ipv6 else _ETHERNET_BYTES
         self._numbers = tuple(range(1, len(plan.hosts) + 1))
         self._ways: dict[tuple[int, tuple[int, ...] | None], list[Step]] = {}
@@ -121,8 +122,10 @@ class Network:
         for receiver in self.copies(send):
             if self.capture is not None:
                 self.capture.see(self._world.now, src, "out", frame.pdu, frame.size_bytes)
+            self._sending = True
             for step in self._way(src, None if receiver is None else (receiver,)):
                 self._leave(step, frame)
+            self._sending = False
 
     def copies(self, send: Send) -> Sequence[int | None]:
         """One for each frame that leaves the sender: for everybody, or to whom."""
@@ -195,7 +198,9 @@ class Network:
     def _left(self, step: Step, frame: Frame) -> None:
         if step.interface in self._down:
             return  # what still waited in its queue is gone with it
-        if step.receiver:
+        if step.receiver and self._sending:  # nobody takes anything in before its sender has put out all it has to
+            self._world.at(self._world.now, lambda: self.arrive(step.receiver, frame))
+        elif step.receiver:
             self.arrive(step.receiver, frame)
         for following in step.after:
             self._leave(following, frame)

@@ -28,6 +28,11 @@ class Past:
     index: Ints  # message -> its number among those of its process, from 1
     process: Ints  # message -> the process that sent it
 
+    def following(self, message: int) -> npt.NDArray[np.bool_]:
+        """Which messages have it in their past; it is one of them."""
+        follow: npt.NDArray[np.bool_] = self.vectors[:, self.process[message]] >= self.index[message]
+        return follow
+
 
 def causal_past(facts: Facts) -> Past:
     """The past of all messages; NotCausal if some delivery has no sending before it."""

@@ -105,7 +105,8 @@ def _given_up(facts: Facts) -> npt.NDArray[np.bool_]:
     """Which copies nobody repeats any more, and those that must wait for one of them, for ever.
 
     Their sender is down for good (one that comes back says what it has lost, and then nobody waits), or it was told,
-    after it had sent them, that the destination is silent.
+    after it had sent them, that the destination is silent. For what came of an earlier life of a process and waits in
+    the Queue, waits what follows a message of a later one (D-CM-9).
     """
     missing = ~np.isin(facts.target_pairs, facts.delivery_pairs)
     dead = np.isin(facts.source[facts.t_message], [node for node in facts.evidence.nodes if facts.down(node)])
@@ -124,9 +125,19 @@ def _given_up(facts: Facts) -> npt.NDArray[np.bool_]:
         past = causal_past(facts)
     except NotCausal:
         return waits
-    for message, node in zip(facts.t_message[lost].tolist(), facts.t_node[lost].tolist(), strict=True):
-        knows = past.vectors[:, past.process[message]] >= past.index[message]
-        waits |= (facts.t_node == node) & knows[facts.t_message]
+    lives = np.bincount(facts.life_node, minlength=int(facts.source.max()) + 1)
+    behind = list(zip(facts.t_message[lost].tolist(), facts.t_node[lost].tolist(), strict=True))
+    while behind:
+        message, node = behind.pop()
+        here = facts.t_node == node
+        following = past.following(message)
+        if lives[facts.source[message]] > 1:
+            for later in facts.t_message[here & (facts.source[facts.t_message] == facts.source[message])].tolist():
+                if past.process[later] > past.process[message]:
+                    following |= past.following(later) & (np.arange(len(following)) != later)
+        more = here & following[facts.t_message] & ~waits
+        waits |= more
+        behind += [(one, node) for one in facts.t_message[more].tolist() if lives[facts.source[one]] > 1]
     return waits
 
 

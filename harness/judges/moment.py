@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
@@ -134,7 +135,7 @@ def _all_prompt(facts: Facts, rule: Moment) -> Finding:
         mine = facts.notes.node == life.node
         clock = Clock(facts.notes.local_ns[mine], facts.notes.time_ns[mine])
         node = _Node(facts, rule, life, clock, came.get(life.node, {}), stamps, watched_ns)
-        finding = _missing(facts, node)
+        finding = _missing(facts, past, node)
         if finding is None:
             finding, late_ns = _moments(facts, past, node)
             worst = max(worst, late_ns)
@@ -165,12 +166,13 @@ def _first_copies(facts: Facts, rule: Moment) -> dict[int, dict[_Key, _Copy]]:
     }
 
 
-def _missing(facts: Facts, node: _Node) -> Finding | None:
+def _missing(facts: Facts, past: Past, node: _Node) -> Finding | None:
     """Did something that came in time lead to nothing?"""
     delivered = {facts.keys[message] for message in facts.log(node.life.index).tolist()}
     ids = {key: message for message, key in enumerate(facts.keys)}
+    in_vain = _waiting_in_vain(facts, past, node, delivered)
     for key, copy in node.came.items():
-        if key in delivered or key not in ids:
+        if key in delivered or key not in ids or in_vain[ids[key]]:
             continue
         sending, expires_ns = facts.sending(ids[key]), node.expires_ns(ids[key])
         if sending and expires_ns is not None:
@@ -185,6 +187,16 @@ def _missing(facts: Facts, node: _Node) -> Finding | None:
             by_absence=True,
         )
     return None
+
+
+def _waiting_in_vain(facts: Facts, past: Past, node: _Node, delivered: set[_Key]) -> npt.NDArray[np.bool_]:
+    """Which messages follow one that never came. Whether that was promised to come, others judge."""
+    waiting = np.zeros(len(facts.keys), np.bool_)
+    if node.rule.expires_ns is None:
+        for message in facts.t_message[facts.t_node == node.life.node].tolist():
+            if facts.keys[message] not in node.came and facts.keys[message] not in delivered:
+                waiting |= past.following(message)
+    return waiting
 
 
 def _moments(facts: Facts, past: Past, node: _Node) -> tuple[Finding | None, int]:

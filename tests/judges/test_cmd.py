@@ -44,6 +44,10 @@ CASES = [
     ("CD-2", f"{_TRIANGLE} x1 r1 end", FAIL),  # that came back, and said that a is lost
     ("CD-2", "1+a>3 1+b>2 2+c>3 2-b x1 end", FAIL),  # c does not know of a
     ("CD-2", "1+a>3 1!3,peer_is_silent end", PASS),  # the sender was told
+    # a of 2, which 1 has delivered, was given up: b of 1 waits for it, and for b what the later life says after c
+    ("CD-2", "2+a>1,3 2!3,peer_is_silent 1-a 1+b>3 x1 r1 1+c>3 3-c 1+d>3 end", PASS),
+    ("CD-2", "2+a>1,3 2!3,peer_is_silent 1-a 1+b>3 x1 r1 1+c>3 1+d>3 end", FAIL),  # c itself waits for nothing
+    ("CD-2", "2+a>1,3 2!3,peer_is_silent 1-a x1 r1 1+c>3 3-c 1+d>3 end", FAIL),
     ("CD-2", "1+a>3 3!1,peer_is_silent end", FAIL),  # the other one was
     ("CD-2", "1+a>3 1!3 end", FAIL),  # told something else
     # CD-3: at most 6 s-records among 3

@@ -77,6 +77,7 @@ CMD = [
     (f"{_CAUSAL} @3.5 3-c @9 n3<cmd.DATA/1a @9 3-a end", FAIL),
     (f"{_CAUSAL} @3.5 3-c end", FAIL),  # a never came
     (f"{_CAUSAL} @9 n3<cmd.DATA/1a @9 3-a end", FAIL),  # c is left in the Queue
+    (f"{_CAUSAL} end", PASS),  # a never came, so c waits for it: that a was given up is not judged here
     (f"{_CAUSAL} @9 n3<cmd.DATA/1a @9 3-a hole end", UNKNOWN),
     (f"{_CAUSAL} @9 n3<cmd.DATA/1a @9 3-a @9 3-c x1 end", UNKNOWN),  # it may have been given up
 ]
