@@ -147,12 +147,11 @@ def carried_out(scenario: Scenario, directory: Path) -> Result:
     """Carry out a scenario into a directory that only an earlier run of tests may have used, and judge it."""
     from harness import rundir
     from harness.engines.outcome import EngineOptions
-    from harness.manifest import is_manifest
     from harness.report import write_report
     from harness.runs import carry_out
     from harness.verdict import judge_run
 
-    if is_manifest(rundir.RunDir(directory).manifest):
+    if rundir.begun(directory):
         shutil.rmtree(directory)
     where = rundir.create(scenario.name, scenario.seed, directory)
     result = judge_run(carry_out(scenario, where, EngineOptions(), lambda now: None))

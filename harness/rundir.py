@@ -68,6 +68,12 @@ def create(name: str, seed: int, out: Path | None) -> RunDir:
     return RunDir(path.resolve())
 
 
+def begun(path: Path) -> bool:
+    """Whether a run was begun there, however it ended."""
+    run = RunDir(path)
+    return run.captures.is_dir() and run.logs.is_dir()
+
+
 def _next_free(runs: Path, stem: str) -> Path:
     runs.mkdir(exist_ok=True)
     number = 1

@@ -32,7 +32,10 @@ def private_kernel() -> PrivateKernel:
 
 
 def site_packages() -> Path:
-    """Where this Python's installed packages are."""
+    """Where this Python's installed packages are, Mininet among them: guests see no others."""
     spec = importlib.util.find_spec("numpy")
     assert spec is not None and spec.origin is not None
-    return Path(spec.origin).resolve().parents[1]
+    directory = Path(spec.origin).resolve().parents[1]
+    if not (directory / "mininet").exists():
+        raise MachineLacks(f"Mininet is missing: ln -s /usr/lib/python3/dist-packages/mininet {directory}")
+    return directory
