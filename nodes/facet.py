@@ -135,6 +135,7 @@ class ProtocolSpec:
     notes: tuple[type[NamedTuple], ...] | None = ()
     pdus: tuple[About, ...] = ()  # what its PDUs say about messages
     moment: Moment | None = None  # its rule about when a delivery takes place, if it has one
+    counted: bool = False  # its properties say how many packets something takes
 
     def machine(self, setting: Setting, options: Any) -> Machine:
         """The machine of a node, or what stands in for it where the node was started too often."""

@@ -1,6 +1,7 @@
 """What captures would show of a run in memory: each frame as it leaves its node, and as it comes to one.
 
-Only where a protocol has a rule about the moment of a delivery, which nobody can judge without arrivals.
+Only where a protocol has a rule about the moment of a delivery, which nobody can judge without arrivals, or about how
+many packets something takes.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from captures.evidence import Frame, Frames, facets
+from harness.explore.frame import Carried
 from nodes.wire import Pdu
 
 
@@ -16,25 +18,26 @@ class Capture:
     """One run's."""
 
     def __init__(self) -> None:
-        self._seen: list[tuple[int, int, str, Pdu, int]] = []
+        self._seen: list[tuple[int, int, str, Carried]] = []
 
-    def see(self, now_ns: int, node: int, way: str, pdu: Pdu, size_bytes: int) -> None:
+    def see(self, now_ns: int, node: int, way: str, frame: Carried) -> None:
         """A frame goes out of a node, or comes in, whether or not a process is there."""
-        self._seen.append((now_ns, node, way, pdu, size_bytes))
+        self._seen.append((now_ns, node, way, frame))
 
     def frames(self) -> Frames:
         """The table that judges read."""
         return Frames(_row(number, *seen) for number, seen in enumerate(self._seen, 1))
 
 
-def _row(number: int, now_ns: int, node: int, way: str, pdu: Pdu, size_bytes: int) -> Frame:
+def _row(number: int, now_ns: int, node: int, way: str, carried: Carried) -> Frame:
+    pdu = carried.pdu
     facet, about, seq, entries = facets().get(type(pdu)), 0, 0, 0
     if facet is not None:
         about, seq = facet.message(pdu.src, *[getattr(pdu, name) for name in facet.fields])
         entries = len(getattr(pdu, facet.tag)) if facet.tag else 0
     payload = len(getattr(pdu, "payload", b""))
-    told = (about, seq, entries, payload, False, _Fields(pdu))
-    return Frame(now_ns, f"n{node}", way, pdu.src, pdu.TYPE.name, size_bytes, "memory", number, *told)
+    told = (about, seq, entries, payload, carried.multicast, _Fields(pdu))
+    return Frame(now_ns, f"n{node}", way, pdu.src, pdu.TYPE.name, carried.size_bytes, "memory", number, *told)
 
 
 class _Fields(Mapping[str, Any]):

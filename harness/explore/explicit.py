@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from harness.explore.frame import Carried
 from harness.explore.memory import Run
-from harness.explore.network import Frame
 from harness.scenario.faults import Fault
 from harness.scenario.faults.chosen import Delay, Drop, Duplicate
 from harness.scenario.faults.impair import Change
@@ -22,7 +22,7 @@ def explicit(case: Scenario) -> Scenario:
     """The same case without chance, as far as loss, doubles and jitter on the way to a node are concerned."""
     run, found = Run(case), list[Fault]()
 
-    def watch(frame: Frame, receiver: int, impairment: Impairment, waits_ns: list[int]) -> None:
+    def watch(frame: Carried, receiver: int, impairment: Impairment, waits_ns: list[int]) -> None:
         key = (frame.pdu.TYPE.title, frame.pdu.src, receiver)
         what = {
             "pdu": PduMatch(types=key[:1], src=key[1:2]),

@@ -59,7 +59,7 @@ class Run:
         self.end: End = "limit"
         rules = chosen.rules(self.plan, scenario.fault, START_NS, scenario.seed)
         self.network = Network(self.plan, self.world, scenario.seed, rules)
-        if self.spec.moment is not None:
+        if self.spec.moment is not None or self.spec.counted:
             self.network.capture = Capture()
         self.stage = Stage(scenario, self.plan, self.world, self.network)
 

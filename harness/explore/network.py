@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from harness.chosen import Rule, taking
 from harness.explore.capture import Capture
+from harness.explore.frame import Carried
 from harness.explore.netem import Netem
 from harness.explore.ways import CHANNEL, Step, way
 from harness.scenario.faults import Fault
 from harness.world import World
 from nodes.machine import Send
-from nodes.wire import Pdu, decode_untrusted, encode
+from nodes.wire import decode_untrusted, encode
 from topologies.impairments import Impairment
 from topologies.placement import Placement, placements
 from topologies.plan import Plan
@@ -27,18 +27,9 @@ from topologies.seeds import seed_for
 _ETHERNET_BYTES, _IPV6_BYTES = 14, 14 + 40 + 8  # before a PDU
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A PDU under way."""
-
-    src: int
-    pdu: Pdu
-    size_bytes: int
-
-
-Arrive = Callable[[int, Frame], None]
+Arrive = Callable[[int, Carried], None]
 # A frame came to the impairment on a port towards a node; how long each of its copies waits there.
-Watch = Callable[[Frame, int, Impairment, list[int]], None]
+Watch = Callable[[Carried, int, Impairment, list[int]], None]
 
 
 class Network:
@@ -118,10 +109,10 @@ class Network:
     def send(self, src: int, send: Send) -> None:
         """What a node sends, from its interface on."""
         data = encode(send.pdu)
-        frame = Frame(src, decode_untrusted(data), self._head_bytes + len(data))
+        frame = Carried(src, decode_untrusted(data), self._head_bytes + len(data), send.to is None)
         for receiver in self.copies(send):
             if self.capture is not None:
-                self.capture.see(self._world.now, src, "out", frame.pdu, frame.size_bytes)
+                self.capture.see(self._world.now, src, "out", frame)
             self._sending = True
             for step in self._way(src, None if receiver is None else (receiver,)):
                 self._leave(step, frame)
@@ -138,14 +129,14 @@ class Network:
             steps = self._ways[src, to] = way(self.plan, src, everybody if to is None else to)
         return steps
 
-    def _leave(self, step: Step, frame: Frame) -> None:
+    def _leave(self, step: Step, frame: Carried) -> None:
         """A frame comes to an interface through which it is to leave."""
         if not step.receiver:
             self._through(self._netems.get(step.interface), step, frame)
         elif (frame.src, step.receiver) not in self._severed:
             self._chosen(step, frame)
 
-    def _chosen(self, step: Step, frame: Frame) -> None:
+    def _chosen(self, step: Step, frame: Carried) -> None:
         """The injector."""
         now = self._world.now
         if self.watch is not None:
@@ -163,11 +154,11 @@ class Network:
             else:
                 self._world.at(now + late_ns, lambda: self._held(step, frame))
 
-    def _held(self, step: Step, frame: Frame) -> None:
+    def _held(self, step: Step, frame: Carried) -> None:
         if (frame.src, step.receiver) not in self._severed:
             self._port(step, frame)
 
-    def _port(self, step: Step, frame: Frame) -> None:
+    def _port(self, step: Step, frame: Carried) -> None:
         """What is impaired on the way to a node: by the delay of a pair, then by the port's own."""
         pair = self._pairs.get((step.interface, frame.src))
         port = self._netems.get(step.interface)
@@ -176,7 +167,7 @@ class Network:
         else:
             self._pass(pair, step, frame, lambda: self._through(port, step, frame))
 
-    def _through(self, netem: Netem | None, step: Step, frame: Frame) -> None:
+    def _through(self, netem: Netem | None, step: Step, frame: Carried) -> None:
         if step.interface in self._down:
             return
         if netem is None:
@@ -184,7 +175,7 @@ class Network:
         else:
             self._pass(netem, step, frame, lambda: self._left(step, frame))
 
-    def _pass(self, netem: Netem, step: Step, frame: Frame, then: Callable[[], None]) -> None:
+    def _pass(self, netem: Netem, step: Step, frame: Carried, then: Callable[[], None]) -> None:
         now = self._world.now
         departures = netem.departures(now, frame.size_bytes)
         if self.watch is not None and step.receiver:
@@ -195,7 +186,7 @@ class Network:
             else:
                 self._world.at(at_ns, then)
 
-    def _left(self, step: Step, frame: Frame) -> None:
+    def _left(self, step: Step, frame: Carried) -> None:
         if step.interface in self._down:
             return  # what still waited in its queue is gone with it
         if step.receiver and self._sending:  # nobody takes anything in before its sender has put out all it has to

@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from harness.explore.network import Frame, Network
+from harness.explore.frame import Carried
+from harness.explore.network import Network
 from harness.scenario.faults import Fault
 from harness.scenario.faults.happening import Happening
 from harness.scenario.faults.when import Moments, When
@@ -36,7 +37,7 @@ class _Reader:
 
     delay_ns: int
     buffer_bytes: int
-    waiting: deque[Frame] = field(default_factory=deque)
+    waiting: deque[Carried] = field(default_factory=deque)
     held_bytes: int = 0
     reading: bool = False
 
@@ -195,9 +196,9 @@ class Stage:
         reader.waiting.clear()
         reader.held_bytes = 0
 
-    def _arrive(self, number: int, frame: Frame) -> None:
+    def _arrive(self, number: int, frame: Carried) -> None:
         if self._network.capture is not None:
-            self._network.capture.see(self._world.now, number, "in", frame.pdu, frame.size_bytes)
+            self._network.capture.see(self._world.now, number, "in", frame)
         if self.moments:
             self.moments.see(f"n{number}", "in", frame.pdu)
         reader = self._readers.get(number)

@@ -20,10 +20,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from harness.explore.frame import Carried
 from harness.explore.hunt import Failure
 from harness.explore.judging import judged_run
 from harness.explore.memory import Run
-from harness.explore.network import Frame
 from harness.explore.search import SearchError, Where, at_once
 from harness.scenario.explore import Explore
 from harness.scenario.faults import Fault
@@ -212,7 +212,7 @@ class _Places:
             self._all_out()
             self._dying = number, now, self._deaths(title, number, before + 1)
 
-    def _offer(self, receiver: int, frame: Frame) -> None:
+    def _offer(self, receiver: int, frame: Carried) -> None:
         """A PDU comes to the port towards a node."""
         if self._dying is not None and self._dying[:2] != (frame.src, self._run.world.now):
             self._all_out()

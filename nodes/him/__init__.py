@@ -53,6 +53,7 @@ PROTOCOL = ProtocolSpec(
     properties=("HI-1", "HI-2", "HI-3", "HI-4", "HI-5", "HI-6", "HI-7", "HI-8", "NA"),
     notes=(Delivered, Result),
     pdus=PDUS,
+    counted=True,
     max_payload=MAX_PAYLOAD,
     silence_ns=silence_ns,
     phase=Him.phase,

@@ -15,8 +15,7 @@ from harness.scenario.find import shipped
 from nodes.protocols import protocol
 from nodes.wire.note import NoteKind
 
-# What counts packets of HIM, and what takes long, is left to the network.
-COUNT_PACKETS = {"HI-6", "HI-7"}
+# What takes long is left to the network.
 LONG = {"delta/fig-4", "delta/fig-4-hold", "delta/fig-4-unbounded", "delta/reordering", "raw/burst-loss", "raw/loss"}
 OF_ST = ("example", "isolated", "lost", "own-copy", "printed-line", "printed-pre", "quiet", "second")
 OF_TO = ("brief", "printed-flush", "printed-freeze", "printed-star")
@@ -35,7 +34,7 @@ def test_shipped_scenarios_come_to_their_verdicts(name: str) -> None:
     scenario = load(shipped()[name])
     expected = dict.fromkeys(protocol(scenario.protocol).properties, "pass")
     expected |= {one.property: one.verdict or "pass" for one in scenario.expect if one.property is not None}
-    found = {one.property: one for one in verdicts(carry_out(scenario)) if one.property not in COUNT_PACKETS}
+    found = {one.property: one for one in verdicts(carry_out(scenario))}
     wrong = {name: one.sentence for name, one in found.items() if one.outcome != expected[name]}
     assert not wrong, f"tutti run {name}"
 

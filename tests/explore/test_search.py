@@ -203,8 +203,8 @@ def test_bounds_that_cannot_be_are_told(setting: str, reason: str) -> None:
 
 
 AGAIN = "# It fails again with: "
-# tests/machines/test_forward.py takes the repair of the first two out; the others were mistakes of ours, and no rules: of
-# him, of the run in memory, and of a judge.
+# tests/machines/test_forward.py takes the repair of the first two out; the others were mistakes of ours, and no rules:
+# of him, of the run in memory, and of a judge.
 NO_SWITCH = {
     "cmd/clock-back",
     "him/clock-back",
