@@ -12,6 +12,7 @@ from harness.explore.memory import Endless, Run
 from harness.explore.novelty import Novelty
 from harness.judges import Outcome, Verdict, judge
 from harness.scenario.explore import Explore
+from harness.scenario.faults.impair import Change
 from harness.scenario.model import Scenario
 from nodes.protocols import protocol
 
@@ -72,7 +73,7 @@ def judged_run(run: Run, space: Explore = _PLAIN) -> Judged:
 
 def against_of(found: Iterable[Verdict], case: Scenario, space: Explore) -> tuple[Verdict, ...]:
     """Those of the verdicts that count against a case with these faults."""
-    kinds = {fault.KIND for fault in case.fault}
+    kinds = {fault.KIND for fault in case.fault} | {Change.KIND for _ in case.impair}
     void = {name for kind, names in space.void if kind in kinds for name in names}
     return tuple(one for one in found if one.outcome is Outcome.FAIL and one.property not in void)
 
