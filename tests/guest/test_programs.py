@@ -301,6 +301,7 @@ PEERS = {
     "peers/redis": "/usr/bin/redis-server",
     "peers/etcd": "/usr/bin/etcd",
     "peers/zookeeper": "/usr/share/java/zookeeper.jar",
+    "peers/jgroups": "/usr/share/java/jgroups.jar",
     "peers/babeld": "/usr/sbin/babeld",
     "peers/gossip-node": "/usr/bin/node",
     "peers/gossip-asyncio": "/usr/bin/python3",
