@@ -97,6 +97,28 @@ def test_the_new_life_waits_for_what_was_sent_to_it() -> None:
     assert [event.about for event in events(made, NoteKind.DELIVERED, 3)] == [1, 2]
 
 
+@pytest.mark.parametrize("teller", [2, 3])
+def test_what_the_old_life_sent_comes_first_also_with_who_heard_of_the_new_one(teller: int) -> None:
+    """m1 of P1 to P4 is slow, P2 knows of it, and P1 comes back. Its new life speaks to P2, or to P3, which then hears
+    of m1 from P2. What that one sends to P4 comes after m1 (D-CM-9)."""
+    made = world((1, 2, 3, 4))
+    made.mesh(lambda pdu, to, now: (50 if (pdu.src, to) == (1, 4) else 1) * MS)
+    made.submit(1, (4,), b"m1")
+    made.submit(1, (2,), b"m2")
+    made.run(made.now + 5 * MS)
+    made.kill(1)
+    made.restart(1, entity(1, (1, 2, 3, 4), incarnation=2))
+    made.submit(1, (teller,), b"m3")
+    made.run(made.now + 5 * MS)
+    if teller == 3:
+        made.submit(2, (3,), b"m4")
+        made.run(made.now + 5 * MS)
+    assert len(events(made, NoteKind.DELIVERED, teller)) == 2
+    made.submit(teller, (4,), b"m5")
+    made.run()
+    assert [event.about for event in events(made, NoteKind.DELIVERED, 4)] == [1, teller]
+
+
 class Hasty(SRecords):
     """As soon as something is known to be lost, nobody waits: neither for what came before it and is in the Queue."""
 
