@@ -198,6 +198,19 @@ def test_nobody_fixes_a_line_in_a_stop_round_even_with_all_snapshots() -> None:
         assert line(one) == (None if stops_first else (27, 35, 39, 9))
 
 
+def test_the_flow_follows_the_smallest_buffer_of_those_who_have_not_stopped() -> None:
+    """§3.2 of paper 000, in a view: E3 has stopped and its buffer counts no more, E2 has room for twelve."""
+    for free, under_way in ((12, 4), (300, 9)):
+        one = entity_1()
+        one.standing.know(E3_STOPPED)
+        one.standing.commit(E3_STOPPED, "stop")
+        said: dict[str, Any] = {**COMMON, "v": E3_STOPPED, "committed": E3_STOPPED, "flags": 0, "epoch": 0}
+        one.step(Received(ToData(**said, src=2, tseq=1, buf=free, dst=(), ack=(1, 1, 1), pseq=(1,), payload=b"")), 1)
+        for number in range(1, 20):
+            one.step(Submit(number, (1, 2, 3), b""), 1)
+        assert one.counters()["data"] == under_way
+
+
 def test_report_about_a_joiner_that_died() -> None:
     """TV-TO-6: of an incarnation that was never committed there is nothing, and nothing is deleted."""
     one = entity_1()
