@@ -393,7 +393,7 @@ def test_formulas_stand_beside_what_they_are_about() -> None:
     point = next(
         one
         for one in spanned.points
-        if one.name.endswith("nodes=10 workload.destinations.fraction=0.5 impair.0.loss=1%")
+        if one.name.startswith("workload.destinations.fraction=0.5 impair.0.loss=1% topology.nodes=10")
     )
     row: dict[str, Any] = {
         "point": point.number,
