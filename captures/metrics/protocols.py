@@ -16,6 +16,8 @@ from nodes.delta import evaluation as delta
 from nodes.delta import notes as delta_notes
 from nodes.delta.options import DeltaOptions
 from nodes.him import notes as him_notes
+from nodes.him import timing as him
+from nodes.him.options import HimOptions
 from nodes.wire import all_pdu_types
 from nodes.wire.him import HimAnswer
 from nodes.wire.note import NoteKind, said
@@ -192,15 +194,24 @@ def _rounds(evidence: Evidence) -> float | None:
 def _completions_ms(evidence: Evidence) -> list[float]:
     """Per message, when the last neighbour has answered (paper 003 §3.4.1: half a round trip, and one for the test).
 
-    Over TCP no answer can be seen in a frame: the sender is told in the moment in which the last one comes.
+    What is answered after the sender was told, and so late that a holder has asked for the END, is about no test. Over
+    TCP no answer can be seen in a frame: the sender is told in the moment in which the last one comes.
     """
     if len(evidence.segments):
         return since_sending_ms(NoteKind.RESULT, evidence)
-    sent_at = {(event.about, event.seq): event.time_ns for event in evidence.notes.events(NoteKind.SENT)}
-    frames = evidence.frames
+    if not isinstance(evidence.options, HimOptions):
+        return []
+    sent_at, told_at = (
+        {(event.about, event.seq): event.time_ns for event in evidence.notes.events(kind)}
+        for kind in (NoteKind.SENT, NoteKind.RESULT)
+    )
+    patience_ns, frames = him.patience_ns(evidence.options), evidence.frames
     answers = frames.of_type(HimAnswer, among=frames.came)
-    last = dict(zip(messages(frames, answers), frames.time_ns[answers].tolist(), strict=True))
-    return [(at_ns - sent_at[key]) / _MS for key, at_ns in last.items() if key in sent_at]
+    last: dict[tuple[int, int], int] = {}
+    for key, at_ns in zip(messages(frames, answers), frames.time_ns[answers].tolist(), strict=True):
+        if key in sent_at and at_ns <= max(told_at.get(key, at_ns), sent_at[key] + patience_ns):
+            last[key] = at_ns - sent_at[key]
+    return [waited_ns / _MS for waited_ns in last.values()]
 
 
 quantiles("completion", "from sending to the last neighbour's answer", _completions_ms)

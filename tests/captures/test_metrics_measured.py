@@ -12,6 +12,7 @@ from captures.evidence import Event, Evidence, Frame, Frames, Notes
 from captures.metrics import METRICS, delays_by_link, loss_by_receiver, measure
 from nodes.cmd.options import CmdOptions
 from nodes.delta.options import DeltaOptions
+from nodes.him.options import HimOptions
 from nodes.wire.note import NoteKind
 from tests.helpers.notation import history
 
@@ -21,7 +22,7 @@ def frame(time_us: int, at: str, direction: str, title: str, seq: int = 0, **mor
     return Frame(time_us * 1000, at, direction, 1, title, 100, f"{at}.pcap", 1, about, seq)._replace(**more)
 
 
-def with_frames(line: str, *frames: Frame, options: DeltaOptions | None = None) -> Evidence:
+def with_frames(line: str, *frames: Frame, options: DeltaOptions | HimOptions | None = None) -> Evidence:
     return replace(history(line, options=options), frames=Frames(frames))
 
 
@@ -91,6 +92,18 @@ BURST = with_frames(
 )
 
 HIM = with_frames("1+a 1-a 2-a 1+b 1$a 3-a 1-b 2-b 3-b 1$b 1+c 1$c:3")
+
+# Whoever missed the END of b asks for it after 20 ms; c takes longer than that.
+ANSWERED = with_frames(
+    "1+a @1 1$a @9 1+b @12 1$b @99 1+c @149 1$c",
+    frame(1_004_000, "n2", "in", "him.ANSWER", 1),
+    frame(1_006_000, "n3", "in", "him.ANSWER", 1),
+    frame(1_021_000, "n2", "in", "him.ANSWER", 2),
+    frame(1_070_000, "n2", "in", "him.ANSWER", 2),
+    frame(1_110_000, "n3", "in", "him.ANSWER", 3),
+    frame(1_140_000, "n2", "in", "him.ANSWER", 3),
+    options=HimOptions(decide_ns=10_000_000),
+)
 
 # a is repeated and then everywhere; b is said to be everywhere, and 3 does not have it; of c the failure is found.
 MISSED = with_frames(
@@ -187,6 +200,7 @@ WANTED: list[tuple[str, Evidence, Mapping[str, float]]] = [
         HIM,
         {"success_share": 2 / 3, "false_success_share": 1 / 3, "decision_max_ms": 6},
     ),
+    ("answered", ANSWERED, {"completion_p50_ms": 12, "completion_max_ms": 41}),
     ("burst", BURST, {"go_back_per_data": 3 / 4, "retransmitted_per_data": 1 / 4}),
     ("missed", MISSED, {"missed_share": 1 / 4, "false_success_share": 1 / 3, "sends_to_report": 3 / 2}),
     ("reported", REPORTED, {"missed_share": 2 / 5, "sends_to_report": 5 / 3}),
