@@ -16,7 +16,7 @@ from nodes.delta.pdus import MOMENT, stamps_for
 from nodes.facet import About
 from nodes.protocols import protocol
 from nodes.wire import Pdu, encode
-from nodes.wire.note import NoteKind
+from nodes.wire.note import NoteKind, digest_of
 from tests.helpers.drawn import SPACES, drawn
 
 WITHOUT_TAG: dict[str, dict[str, Any]] = {
@@ -64,6 +64,16 @@ def test_a_pdu_is_about_a_message_that_its_origin_noted(name: str) -> None:
         assert {message(about, pdu) for about, pdu in pdus if about.carries} - {(0, 0)} == sent
         idle = [pdu for about, pdu in pdus if message(about, pdu) == (0, 0)]
         assert all(getattr(pdu, "dst", None) == () for pdu in idle) and bool(idle) == (name in ("st", "to"))
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_what_carries_a_message_has_the_bytes_that_were_submitted(name: str) -> None:
+    run = Run(loads(drawn(name, "repaired", 0)))
+    run.all()
+    given = {event.values[0] for event in run.world.events if event.kind is NoteKind.SUBMITTED}
+    carrying = {one.pdu for one in protocol(name).pdus if one.carries}
+    pdus: list[Any] = [pdu for _, pdu in run.world.sent if type(pdu) in carrying and getattr(pdu, "dst", True)]
+    assert pdus and {digest_of(pdu.payload) for pdu in pdus} <= given
 
 
 @pytest.mark.parametrize(("name", "rules"), [("delta", "repaired"), ("cmd", "repaired"), ("cmd", "matrix")])
