@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -303,6 +304,21 @@ def test_the_window_bounds_what_is_under_way_and_what_a_receiver_remembers() -> 
     assert pair.nodes[1].sub.room(2)
     pair.world.receive(2, pair.nodes[1].copy(b"far", Frame(1, 1, 99)))
     assert b"far" not in pair.nodes[2].got() and pair.nodes[2].sub.stale == 1
+
+
+def test_neither_side_remembers_what_is_over() -> None:
+    """However many copies there were; the second of each three is lost at first, so that later ones come before it."""
+    pair, sizes = Pair(), []
+    for _ in range(2):
+        for number in range(300):
+            pair.fate = lambda pdu, to, now, lost=number % 3 == 1: None if lost else MS  # type: ignore[misc]
+            pair.send(1, b"x")
+            pair.run(2)
+        pair.fate = lambda pdu, to, now: MS
+        pair.run()
+        sizes.append([len(pickle.dumps(node.sub)) for node in pair.nodes.values()])
+    assert len(pair.nodes[2].got()) == 600
+    assert all(abs(later - earlier) < 50 for earlier, later in zip(*sizes, strict=True)), sizes
 
 
 # Restarts
