@@ -14,6 +14,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Annotated
 
 from harness.bench.row import Row
@@ -42,11 +43,44 @@ class AroundTheGuest(Row):
         return (self.before_s + self.after_s) / self.libraries_s
 
 
+@dataclass(frozen=True, slots=True)
+class FromTheShell(Row):
+    """Whole commands, in turns; medians."""
+
+    scenario: Annotated[str, "tutti run {} from the shell"]
+    warm_s: Annotated[float, "{:.2f} s with tutti warm"]
+    cold_s: Annotated[float, "{row.of_cold:.2f} of the {:.2f} s without it"]
+
+    @property
+    def of_cold(self) -> float:
+        return self.warm_s / self.cold_s
+
+
 def around_the_guest(scenario: str = "raw/quiet") -> AroundTheGuest:
     """The best of some turns."""
     turns = [_turn(scenario) for _ in range(_TURNS)]
     before_s, after_s, guest_s, _ = min(turns, key=lambda turn: turn[0] + turn[1])
     return AroundTheGuest(scenario, before_s, after_s, guest_s, min(turn[3] for turn in turns))
+
+
+def from_the_shell(scenario: str = "st/loss") -> FromTheShell:
+    """A template that was kept warm before is not kept any more afterwards."""
+    warm, cold = [], []
+    for _ in range(_TURNS):
+        _python("-P", "-m", "harness", "warm", "--stop")
+        cold.append(_command_s(scenario))
+        _python("-P", "-m", "harness", "warm")
+        _command_s(scenario)  # it makes the template
+        warm.append(_command_s(scenario))
+    _python("-P", "-m", "harness", "warm", "--stop")
+    return FromTheShell(scenario, median(warm), median(cold))
+
+
+def _command_s(scenario: str) -> float:
+    with tempfile.TemporaryDirectory(prefix="tutti-bench-") as directory:
+        begin = time.perf_counter()
+        _python("-P", "-m", "harness", "run", scenario, "--out", f"{directory}/run")
+        return time.perf_counter() - begin
 
 
 def _turn(scenario: str) -> tuple[float, float, float, float]:

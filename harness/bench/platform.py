@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from harness.bench.around import around_the_guest
+from harness.bench.around import around_the_guest, from_the_shell
+from harness.bench.costs import run_costs, sweep_cost
 from harness.bench.emulated import carry_out_below
-from harness.bench.forks import fork_costs
 from harness.bench.large import large_networks
 from harness.bench.row import Row
 from harness.engines.kernel import private_kernel, site_packages
@@ -71,7 +71,9 @@ class PlatformResult(Row):
 def bench_platform(*, largest: bool = False) -> Iterator[Row]:
     """All figures; the naive ones only where its programs are installed."""
     yield around_the_guest()
-    yield from fork_costs()
+    yield from run_costs()
+    yield sweep_cost()
+    yield from_the_shell()
     yield from large_networks(largest=largest)
     missing = [name for name in ("tcpdump", "brctl") if shutil.which(name) is None]
     compared = not missing
