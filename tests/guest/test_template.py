@@ -137,6 +137,19 @@ def test_one_deep_template_serves_all_runs_of_its_shape(
     assert found != captured(tmp_path / "another")
 
 
+def test_a_run_that_is_interrupted_takes_nothing_from_its_deep_template(
+    template: Template, deep: Template, tmp_path: Path
+) -> None:
+    with (
+        handed_over(SMALL, tmp_path / "interrupted") as files,
+        pytest.raises(KeyboardInterrupt),
+        deep.start(files, OPTIONS),
+    ):
+        raise KeyboardInterrupt
+    assert not files.is_answered()
+    assert fork(deep, SMALL, tmp_path / "next") == fork(template, SMALL, tmp_path / "plain")
+
+
 def test_a_deep_template_refuses_a_run_of_another_shape(deep: Template, tmp_path: Path) -> None:
     other = loads(dump(SMALL), settings=["topology.nodes=3"])
     with handed_over(other, tmp_path / "run") as files:
