@@ -20,6 +20,7 @@ from harness.bench.row import Row
 from harness.engines.guest import boot
 from harness.engines.kernel import private_kernel
 from harness.engines.outcome import EngineOptions
+from harness.engines.share import parents_of_all
 from harness.engines.template import new_template
 from harness.parallel.pool import cores, run_local
 from harness.rundir import RunDir
@@ -124,10 +125,7 @@ def _memory_mb(scenario: Scenario, start: Start) -> float:
 
 def _guests() -> dict[int, int]:
     """The memory files of all guests that come of this process, and how many bytes are in each."""
-    parents, sizes = {}, {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended
-            parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    parents, sizes = dict(parents_of_all()), {}
     for process in parents:
         above = process
         while above in parents and above != os.getpid():

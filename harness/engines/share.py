@@ -33,7 +33,7 @@ class Shares:
     @staticmethod
     def of(logs: Collection[Path]) -> Shares:
         """Those of the run that writes these logs."""
-        time_s, parents = time.monotonic(), dict(_parents())
+        time_s, parents = time.monotonic(), dict(parents_of_all())
         found = {pid for pid in parents if _output(pid) in logs}
         while more := {pid for pid, parent in parents.items() if parent in found} - found:
             found |= more
@@ -91,7 +91,8 @@ def _ranges(maps: Sequence[str]) -> list[tuple[int, int]]:
     return found
 
 
-def _parents() -> Iterator[tuple[int, int]]:
+def parents_of_all() -> Iterator[tuple[int, int]]:
+    """Of each process of this machine, which one started it."""
     for place in _PROC.iterdir():
         if place.name.isdigit():
             with contextlib.suppress(OSError):
