@@ -28,7 +28,8 @@ static struct {
 static size_t first, last;
 static uint32_t me;
 static uint64_t seq;
-static unsigned views;
+static uint64_t ring;
+static char members[12 * CPG_MEMBERS_MAX];
 
 static void delivered(cpg_handle_t handle, const struct cpg_name *group, uint32_t node, uint32_t pid, void *bytes,
                       size_t size) {
@@ -40,13 +41,26 @@ static void delivered(cpg_handle_t handle, const struct cpg_name *group, uint32_
     printf("\n");
 }
 
-static void changed(cpg_handle_t handle, const struct cpg_name *group, const struct cpg_address *members, size_t count,
+/* A view is the group's members on a ring of Totem, whose number is the same at all of them and grows. */
+static void view(void) {
+    printf("note view seq=%" PRIu64 " peers=%s\n", ring, members);
+}
+
+static void changed(cpg_handle_t handle, const struct cpg_name *group, const struct cpg_address *list, size_t count,
                     const struct cpg_address *left, size_t left_count, const struct cpg_address *joined,
                     size_t joined_count) {
-    printf("note view seq=%u peers=", ++views);
+    size_t used = 0;
     for (size_t i = 0; i < count; i++)
-        printf("%s%" PRIu32, i ? "," : "", members[i].nodeid);
-    printf("%s text=%zu left, %zu joined\n", count ? "" : "-", left_count, joined_count);
+        used += sprintf(members + used, "%s%" PRIu32, i ? "," : "", list[i].nodeid);
+    unsigned reason = joined_count ? joined[0].reason : left_count ? left[0].reason : CPG_REASON_UNDEFINED;
+    if (ring && (reason == CPG_REASON_JOIN || reason == CPG_REASON_LEAVE))
+        view(); /* otherwise nodes came or went: the new ring follows */
+}
+
+static void turned(cpg_handle_t handle, struct cpg_ring_id id, uint32_t count, const uint32_t *nodes) {
+    ring = id.seq;
+    if (members[0])
+        view();
 }
 
 static void fail(const char *what, int error) {
@@ -90,17 +104,18 @@ int main(void) {
     static char input[1 << 20];
     size_t have = 0;
     struct cpg_name group = {5, "tutti"};
-    cpg_callbacks_t callbacks = {delivered, changed};
+    cpg_model_v1_data_t callbacks = {CPG_MODEL_V1, delivered, changed, turned, CPG_MODEL_V1_DELIVER_INITIAL_TOTEM_CONF};
+    cpg_model_data_t *model = (cpg_model_data_t *)&callbacks;
     cpg_handle_t handle;
     int descriptor, error;
 
     setvbuf(stdout, NULL, _IOLBF, 1 << 16);
     me = atoi(getenv("TUTTI_ME"));
     seq = (strtoull(getenv("TUTTI_INCARNATION"), NULL, 10) - 1) << 32; /* numbers are used once, also over restarts */
-    while ((error = cpg_initialize(&handle, &callbacks)) == CS_ERR_TRY_AGAIN || error == CS_ERR_LIBRARY)
+    while ((error = cpg_model_initialize(&handle, CPG_MODEL_V1, model, NULL)) == CS_ERR_TRY_AGAIN || error == CS_ERR_LIBRARY)
         usleep(20000);
     if (error != CS_OK)
-        fail("cpg_initialize", error);
+        fail("cpg_model_initialize", error);
     while ((error = cpg_join(handle, &group)) == CS_ERR_TRY_AGAIN)
         usleep(20000);
     if (error != CS_OK)
