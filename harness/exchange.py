@@ -33,6 +33,7 @@ class Answer:
 
     findings: Findings
     failed: str = ""  # why the run could not be carried out as the scenario says
+    died: bool = False  # because a node ended by itself
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness import rundir
 from harness.engines.engine import engine_of
-from harness.engines.outcome import EngineError, EngineOptions, Progress
+from harness.engines.outcome import EngineError, EngineOptions, NodeDied, Progress
 from harness.engines.watch import Attended
 from harness.exchange import Exchange, exchange
 from harness.manifest import Manifest, read_manifest, write_manifest
@@ -64,7 +64,8 @@ def carried_out(
             answer = files.take()
         manifest = replace(manifest, failed=answer.failed, findings=answer.findings)
         if answer.failed:
-            raise EngineError(f"{answer.failed}\n  (the nodes' own words are in {files.agent_log})")
+            failure = NodeDied if answer.died else EngineError
+            raise failure(f"{answer.failed}\n  (the nodes' own words are in {files.agent_log})")
     except EngineError as error:
         manifest = replace(manifest, failed=str(error).splitlines()[0])
         raise

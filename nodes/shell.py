@@ -35,6 +35,10 @@ _PR_SET_NAME, _PR_SET_TIMERSLACK = 15, 29
 _TURNS_MAX = 100_000
 
 
+class NotReady(RuntimeError):
+    """A node did not come to work in time, which says nothing against it: its network may have been cut."""
+
+
 @dataclass(frozen=True, slots=True)
 class Submission:
     """One line of a node's workload."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 from nodes.protocols import protocol
-from nodes.shell import NodeConfig, run_node
+from nodes.shell import NodeConfig, NotReady, run_node
 from nodes.tally import Tally
 from nodes.waiting import readable
 from topologies.mininet_network import NamespaceNode
@@ -29,7 +29,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class NodeFailed(RuntimeError):
-    """A node's process exited unexpectedly."""
+    """A node's process, or a program in it, ended by itself."""
 
 
 @dataclass(slots=True)
@@ -108,7 +108,8 @@ def _become(node: NamespaceNode, tally: Tally, control: socket.socket) -> NoRetu
         traceback.print_exc()
         sys.stderr.flush()
         with contextlib.suppress(OSError):
-            control.send(json.dumps(["failed", f"{type(error).__name__}: {error}"]).encode())
+            word = "late" if isinstance(error, NotReady) else "failed"
+            control.send(json.dumps([word, f"{type(error).__name__}: {error}"]).encode())
     finally:
         os._exit(1)
 
@@ -131,8 +132,8 @@ def receive(process: Process) -> tuple[str, Any]:
         how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
         raise NodeFailed(f"{process.node} exited unexpectedly, with {how}")
     word, value = json.loads(message)
-    if word == "failed":
-        raise NodeFailed(f"{process.node} failed: {value}")
+    if word in ("failed", "late"):
+        raise (NotReady if word == "late" else NodeFailed)(f"{process.node} failed: {value}")
     return word, value
 
 

@@ -36,7 +36,7 @@ from harness.workload import schedule
 from nodes.clock import Clock
 from nodes.links import Attachment
 from nodes.protocols import protocol
-from nodes.shell import NodeConfig, Submission, next_incarnation
+from nodes.shell import NodeConfig, NotReady, Submission, next_incarnation
 from nodes.wire.note import Never, NoteKind, Over
 from topologies.impairments import Impairment
 from topologies.mininet_network import interface_counters
@@ -58,7 +58,7 @@ class RunFailed(RuntimeError):
 
 def carry_out(files: Exchange, state: Path) -> None:
     """Do the whole run that is handed over, and answer. `state` is for what nodes keep over their restarts."""
-    findings, failed = Findings(release=platform.release()), ""
+    findings, failed, died = Findings(release=platform.release()), "", False
     try:
         shape = files.shape
         virtual = shape.engine == "virtual"
@@ -79,9 +79,11 @@ def carry_out(files: Exchange, state: Path) -> None:
             run.all()
         finally:
             findings = run.findings
-    except (processes.NodeFailed, RevisionError, RunFailed) as error:
+    except processes.NodeFailed as error:
+        failed, died = str(error), True
+    except (NotReady, RevisionError, RunFailed) as error:
         failed = str(error)
-    files.give(Answer(findings, failed))
+    files.give(Answer(findings, failed, died))
 
 
 def _wake_on_time(priority: int = 1) -> None:

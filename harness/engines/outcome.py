@@ -16,6 +16,10 @@ class EngineError(RuntimeError):
     """The run could not be carried out to its end; the message ends with the tail of the log that tells why."""
 
 
+class NodeDied(EngineError):
+    """... since a node, or a program in it, ended by itself."""
+
+
 class MachineLacks(RuntimeError):
     """This machine cannot do it; the message names what is missing and the command that mends it."""
 

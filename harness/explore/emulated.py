@@ -13,10 +13,11 @@ from pathlib import Path
 
 from captures.evidence import Event, Evidence
 from harness.engines.engine import engine_of
-from harness.engines.outcome import EngineError, EngineOptions
-from harness.explore.judging import Judged, against_of, wanted
+from harness.engines.outcome import EngineError, EngineOptions, NodeDied
+from harness.explore.judging import DIED, Judged, against_of, wanted
 from harness.explore.novelty import Novelty
 from harness.explore.stage import START_NS
+from harness.judges import Outcome, Verdict
 from harness.rundir import create
 from harness.runs import carry_out
 from harness.scenario import ScenarioError, dump, loads
@@ -48,6 +49,8 @@ def judged_there(case: Scenario, space: Explore) -> Judged:
             run = carry_out(
                 asked, create(case.name, case.seed, Path(directory) / "run"), EngineOptions(), lambda now: None
             )
+        except NodeDied as error:
+            return Judged(novelty, (Verdict(DIED, Outcome.FAIL, str(error).splitlines()[0]),))
         except EngineError as error:  # nobody can tell
             novelty.words[NOT_CARRIED_OUT, str(error).splitlines()[0]] = 0
             return Judged(novelty, ())

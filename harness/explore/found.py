@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.engines.outcome import EngineError, EngineOptions
+from harness.engines.outcome import EngineError, EngineOptions, NodeDied
 from harness.explore.brief import brief
 from harness.explore.explicit import explicit
 from harness.explore.hunt import Failure
-from harness.explore.judging import ENDLESS, THROWN, judge_of
+from harness.explore.judging import DIED, ENDLESS, judge_of
 from harness.explore.reduce import reduce
 from harness.judges import Outcome
 from harness.runs import carry_out, fresh
@@ -85,7 +85,7 @@ def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network:
         return len(case.nodes) >= fewest and bool(judged(case, space).broken & failure.broken)
 
     case = failure.case
-    if not network and not failure.broken & {ENDLESS, THROWN}:
+    if not network and not failure.broken & {ENDLESS, DIED}:
         certain = explicit(case)
         case = certain if broken(certain) else case
     case = reduce(case, broken, SHRINK_S * (3 if network else 1))
@@ -93,7 +93,7 @@ def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network:
         case = replace(case, workload=None)
     against = judged(case, space).against
     names = tuple(verdict.property for verdict in against)
-    expect = tuple(Expect(property=name) for name in names if name not in (ENDLESS, THROWN))
+    expect = tuple(Expect(property=name) for name in names if name not in (ENDLESS, DIED))
     case = replace(case, name=f"{case.protocol}-{'-'.join(names)}"[:90], expect=expect, explore=None)
     sentence = "; ".join(f"{verdict.property}: {verdict.sentence}" for verdict in against)
     return Found(case, names, sentence, runs, seconds, time.monotonic() - begin, failure.case, network)
@@ -122,7 +122,10 @@ def confirm(path: Path, properties: Sequence[str], out: Path) -> str:
     try:
         run = carry_out(scenario, fresh(scenario, str(out)), EngineOptions(), lambda now: None)
     except EngineError as error:
-        return "" if {ENDLESS, THROWN} & set(properties) else f"it could not be carried out: {error}"
+        expected = DIED if isinstance(error, NodeDied) else ENDLESS
+        return "" if expected in properties else f"it could not be carried out: {error}"
+    if DIED in properties:
+        return "no node dies there"
     said = {one.verdict.property: one.verdict for one in judge_run(run).properties}
     differing = [name for name in properties if name in said and said[name].outcome is not Outcome.FAIL]
     return "; ".join(f"{name} is {said[name].outcome} there: {said[name].sentence}" for name in differing)

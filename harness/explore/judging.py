@@ -18,7 +18,7 @@ from nodes.protocols import protocol
 
 _PLAIN = Explore()
 LONGER = 5  # a protocol that beats may not have settled yet
-ENDLESS, THROWN = "endless", "thrown"  # what no judge sees: the nodes never rest; a machine threw
+ENDLESS, DIED = "endless", "died"  # what no judge sees: the nodes never rest; one of them died by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def judged_run(run: Run, space: Explore = _PLAIN) -> Judged:
     except Exception as error:  # a node that dies of an input; the last line of ours says where
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__}: {error} ({frame.filename.rpartition('/')[2]}:{frame.lineno})"
-        return Judged(run.novelty, (Verdict(THROWN, Outcome.FAIL, where),))
+        return Judged(run.novelty, (Verdict(DIED, Outcome.FAIL, where),))
     begin = time.process_time()
     against = against_of(verdicts(run, space.properties), case, space)
     if against and run.spec.beats(case.options):  # did it only need more time?

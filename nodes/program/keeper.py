@@ -31,7 +31,7 @@ from nodes.machine import Log
 from nodes.program.machine import HOME, become_program, leave_machine, set_wall_clock
 from nodes.program.options import Daemon, ProgramOptions
 from nodes.program.talk import Talk
-from nodes.shell import NodeConfig
+from nodes.shell import NodeConfig, NotReady
 from nodes.tally import Tally
 from nodes.waiting import readable
 from nodes.wire import encode
@@ -47,7 +47,7 @@ _LISTENING = "0A"
 
 
 class ProgramError(RuntimeError):
-    """A program that ended, is not there, was not ready in time, or said something that nobody understands."""
+    """A program that ended, is not there, or said something that nobody understands."""
 
 
 def run_keeper(config: NodeConfig, tally: Tally, control: socket.socket, talk: type[Talk] = Talk) -> NoReturn:
@@ -278,7 +278,7 @@ class Keeper:
             if now >= self._ready_by:
                 (program,) = waiting
                 within = f"within {self._options.ready_within_ns / 1e9:g} s"
-                raise ProgramError(f"{program.daemon.called} was not ready {within}{_said(program)}")
+                raise NotReady(f"{program.daemon.called} was not ready {within}{_said(program)}")
             polled = any(one.daemon.ready_port or one.daemon.ready_file for one in waiting)
             waits.append(min(self._ready_by - now, _LOOK_NS) if polled else self._ready_by - now)
         while self._schedule and self._schedule[0].at_ns <= now:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from tests.helpers.guests import digest, elsewhere, needs_kernel, run, tutti
 
 pytestmark = [pytest.mark.guest, needs_kernel]
 
-# Best effort. What comes twice is delivered twice, which a run without faults does not show.
+# Best effort. What comes twice is delivered twice, or ends a FRAIL program, which a run without faults does not show.
 PROGRAM = """
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,13 +34,22 @@ int main(void)
     static char line[8192], to[256], data[4096];
     unsigned long long now, number, of, seq = strtoull(getenv("TUTTI_INCARNATION"), 0, 10) << 32;
     unsigned me = atoi(getenv("TUTTI_ME")), from, kind, origin;
+#ifdef FRAIL
+    unsigned long long last = 0;
+#endif
 
     while (fgets(line, sizeof line, stdin)) {
         if (sscanf(line, "submit %llu %llu %255s %4095s", &now, &number, to, data) == 4) {
             printf("note sent about=%u seq=%llu peers=%s values=%llu\\n", me, ++seq, to, number);
             printf("send all 1 %u %llu %s\\n", me, seq, data);
-        } else if (sscanf(line, "received %llu %u %u %u %llu %4095s", &now, &from, &kind, &origin, &of, data) == 6)
+        } else if (sscanf(line, "received %llu %u %u %u %llu %4095s", &now, &from, &kind, &origin, &of, data) == 6) {
+#ifdef FRAIL
+            if (of == last)
+                abort();
+            last = of;
+#endif
             printf("note delivered about=%u seq=%llu data=%s\\n", origin, of, data);
+        }
         puts(".");
         fflush(stdout);
     }
@@ -61,20 +71,33 @@ properties = ["ND"]
 """
 
 
-def test_a_planted_defect_is_found_shrunk_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def search(tmp_path: Path, capsys: pytest.CaptureFixture[str], *flags: str) -> tuple[dict[str, Any], Path]:
+    """Build the program, search on the network; what was found, and the run in which it shows."""
     (tmp_path / "forgetful.c").write_text(PROGRAM)
-    subprocess.run(["cc", "-O2", "-o", tmp_path / "forgetful", tmp_path / "forgetful.c"], check=True)
+    subprocess.run(["cc", "-O2", *flags, "-o", tmp_path / "forgetful", tmp_path / "forgetful.c"], check=True)
     scenario = tmp_path / "forgetful.toml"
     scenario.write_text(SCENARIO)
     out = tmp_path / "out"
     assert main(["explore", str(scenario), "--network", "--seconds", "600", "--json", "--out", str(out)]) == 1
     (failure,) = json.loads(capsys.readouterr().out)["failures"]
-    assert (failure["properties"], failure["faults"], failure["network"]) == (["ND"], 1, "confirmed")
-    run = next(out.glob("*-run"))
+    assert (failure["faults"], failure["network"]) == (1, "confirmed")
+    return failure, next(out.glob("*-run"))
+
+
+def test_a_planted_defect_is_found_shrunk_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    failure, run = search(tmp_path, capsys)
+    assert failure["properties"] == ["ND"]
     assert any("twice" in one.verdict.sentence for one in judge_run(open_run(run)).properties)
     again = tutti("run", failure["file"], "--out", str(tmp_path / "again"))
     assert again.returncode == 1, again.stderr
     assert digest(tmp_path / "again")["n1.pcap"] == digest(run)["n1.pcap"]
+
+
+def test_a_program_that_dies_of_what_it_gets_is_a_find(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    failure, _ = search(tmp_path, capsys, "-DFRAIL")
+    assert failure["properties"] == ["died"]
+    assert "SIGABRT" in failure["sentence"]
+    assert tutti("run", failure["file"], "--out", str(tmp_path / "again")).returncode == 2
 
 
 def test_a_shrunk_case_replays_to_the_byte_elsewhere_and_for_another_user(tmp_path: Path) -> None:
