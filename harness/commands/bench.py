@@ -32,6 +32,7 @@ OPTIONS = {
     "tests": "--tests",
     "only": "--only",
     "explore": "--explore",
+    "journal": "--journal",
 }
 
 
@@ -51,8 +52,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     mutants.add_argument("--seed", type=int, metavar="N", help="of what is drawn (default: 1)")
     mutants.add_argument("--jobs", type=int, metavar="N", help="so many side by side (default: 1)")
     mutants.add_argument("--tests", action="append", metavar="FILE", help="with this file of tests alone (repeatable)")
-    explore = "look for each with `tutti explore` for so many seconds of CPU time, in place of the tests"
+    explore = "look with `tutti explore`, for so many seconds of CPU time each, for what tests written by hand let pass"
     mutants.add_argument("--explore", type=float, metavar="N", help=explore)
+    journal = "what was tried is kept here, and the same command goes on with the rest"
+    mutants.add_argument("--journal", metavar="FILE", help=journal)
     mutants.add_argument("--only", action="append", metavar="MUTANT", help="this one alone (repeatable)")
 
 

@@ -2,6 +2,9 @@
 
 A mutant is killed by the first test that fails with it. The tests that reach its line are tried, the fastest first;
 each may take a multiple of the CPU time that it takes without a mutant. What no test sees is shown with its change.
+
+With a search it is asked whether `tutti explore` sees more than people think of: what the tests with schedules written
+by hand let pass is looked for.
 """
 
 from __future__ import annotations
@@ -17,27 +20,43 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from harness.bench.mutants.journal import End, Journal
 from harness.bench.mutants.operators import Mutant, mutants
 from harness.bench.mutants.trial import BUILD, Known, apart, explored, killer, measured
 from harness.bench.row import Refused, Row
-from harness.closure import ROOT
+from harness.closure import ROOT, hash_of
 
 PROTOCOLS = ("st", "to", "delta", "him", "cmd")
 _LIBRARIES = ("hypothesis.strategies", "numpy", "pyarrow.compute")  # what a trial need not import
+_TIMED_OUT = "its time"
+_CODE = (
+    "harness.bench.mutants.trial",
+    "harness.explore.order",
+)  # on which, beside the tests, the end of a mutant depends
+_DRAWN = ("histories", "random", "adversity", "invariants", "tables", "evaluation")  # schedules that no person wrote
+_FIGURES = ("evaluation.py", "options.py")  # formulas and what may be asked for: nothing that a run could break
 
 
 @dataclass(frozen=True, slots=True)
 class Survivor(Row):
-    """What no test sees."""
+    """What is not seen."""
 
     name: Annotated[str, "SURVIVED {}"]
-    tests: Annotated[int | None, "{} tests reach it"]
+    tests: Annotated[int, "{} tests reach it"]
     diff: Annotated[str, "\n{}"]
 
 
 @dataclass(frozen=True, slots=True)
+class Found(Row):
+    """What no test sees, but the search."""
+
+    name: Annotated[str, "FOUND {}"]
+    by: Annotated[str, "by {}"]
+
+
+@dataclass(frozen=True, slots=True)
 class Killed(Row):
-    """What was seen; shown where single mutants were asked for."""
+    """What a test saw; shown where single mutants were asked for."""
 
     name: Annotated[str, "killed {}"]
     by: Annotated[str, "by {}"]
@@ -51,6 +70,7 @@ class Share(Row):
     mutants: Annotated[int, "{} mutants"]
     killed: Annotated[int, "{} killed"]
     timed_out: Annotated[int, "{} timed out"]
+    found: Annotated[int | None, "{} found by the search"]
     survived: Annotated[int, "{} survived: {row.seen:.0%} seen"]
 
     @property
@@ -67,59 +87,69 @@ def bench_mutants(
     only: Iterable[str] = (),
     tests: Iterable[str] = (),
     explore: float | None = None,
+    journal: str | None = None,
 ) -> Iterator[Row]:
-    """A random sample of all mutants, or those that are named; with `explore`, a search of so many seconds of CPU time
-    in place of the tests."""
+    """A random sample of all mutants, or those that are named. With `explore`: of those that a run can show, each that
+    no test with a schedule of its own sees is looked for by a search of so many seconds of CPU time."""
     for library in _LIBRARIES:
         importlib.import_module(library)
-    chosen = drawn([protocol] if protocol else PROTOCOLS, sample, seed, set(only))
+    leave_out = () if explore is None else _FIGURES
+    chosen = drawn([protocol] if protocol else PROTOCOLS, sample, seed, set(only), leave_out)
     protocols = dict.fromkeys(mutant.protocol for mutant in chosen)
-    reach = {name: known(name, tests) for name in protocols} if explore is None else {}
+    reach = {name: known(name, tests, () if explore is None else _DRAWN) for name in protocols}
+    kept, what = Journal(Path(journal) if journal else None), f"{hash_of(_CODE)} {seed} {explore} {sorted(tests)}"
 
-    def tried(mutant: Mutant) -> tuple[Mutant, int | None, str | None]:
-        found = reaching(mutant, reach[mutant.protocol]) if explore is None else []
-        if explore is not None:
-            by = apart(explored, mutant, seed, explore)
-        else:
-            by = apart(killer, mutant, found) if found else ""
-        sys.stderr.write(f"{mutant.name}: {_told(by)}\n")
-        return mutant, None if explore is not None else len(found), by
+    def tried(mutant: Mutant) -> tuple[Mutant, End]:
+        key = f"{mutant.name} {what}"
+        end = kept.get(key)
+        if end is None:
+            reaching_it = reaching(mutant, reach[mutant.protocol])
+            killed = apart(killer, mutant, reaching_it) if reaching_it else ""
+            searched = explore is not None and killed == ""
+            found = apart(explored, mutant, seed, explore) if searched else None
+            end = End(len(reaching_it), _TIMED_OUT if killed is None else killed, found or "")
+            kept.add(key, end)
+        sys.stderr.write(f"{mutant.name}: {end}\n")
+        return mutant, end
 
-    ends: dict[str, list[str | None]] = {}
+    ends: dict[str, list[End]] = {}
     with ThreadPoolExecutor(jobs) as pool:
-        for mutant, tried_by, by in pool.map(tried, chosen):
-            ends.setdefault(mutant.protocol, []).append(by)
-            if by == "":
-                yield Survivor(mutant.name, tried_by, mutant.diff(source(mutant.path)))
+        for mutant, end in pool.map(tried, chosen):
+            ends.setdefault(mutant.protocol, []).append(end)
+            if end.survived:
+                yield Survivor(mutant.name, end.tests, mutant.diff(source(mutant.path)))
+            elif end.found:
+                yield Found(mutant.name, end.found)
             elif only:
-                yield Killed(mutant.name, by or "its time")
+                yield Killed(mutant.name, end.killed)
     for name, those in ends.items():
-        yield _share(name, those)
+        yield _share(name, those, explore)
     if len(ends) > 1:
-        yield _share("all", [one for those in ends.values() for one in those])
+        yield _share("all", [one for those in ends.values() for one in those], explore)
 
 
-def _told(by: str | None) -> str:
-    return "timed out" if by is None else f"killed by {by}" if by else "SURVIVED"
-
-
-def _share(name: str, ends: list[str | None]) -> Share:
-    survived, timed_out = ends.count(""), ends.count(None)
-    return Share(name, len(ends), len(ends) - survived - timed_out, timed_out, survived)
+def _share(name: str, ends: list[End], explore: float | None) -> Share:
+    timed_out = sum(end.killed == _TIMED_OUT for end in ends)
+    found, survived = sum(bool(end.found) for end in ends), sum(end.survived for end in ends)
+    killed = len(ends) - timed_out - found - survived
+    return Share(name, len(ends), killed, timed_out, None if explore is None else found, survived)
 
 
 def source(path: str) -> bytes:
     return (ROOT / path).read_bytes()
 
 
-def drawn(protocols: Iterable[str], sample: int, seed: int, only: set[str]) -> list[Mutant]:
-    """Those that are named, or so many of all, drawn with that seed."""
+def drawn(
+    protocols: Iterable[str], sample: int, seed: int, only: set[str], leave_out: Iterable[str] = ()
+) -> list[Mutant]:
+    """Those that are named, or so many of all (but for some files), drawn with that seed."""
     if not set(protocols) <= set(PROTOCOLS):
         raise Refused(f"mutants are made of {', '.join(PROTOCOLS)}")
     everything = [
         mutant
         for name in ({one.split("/")[1] for one in only if one.count("/") > 1} if only else protocols)
         for path in sorted((ROOT / "nodes" / name).glob("*.py"))
+        if only or path.name not in leave_out
         for mutant in mutants(str(path.relative_to(ROOT)), path.read_bytes())
     ]
     if only:
@@ -138,10 +168,14 @@ def reaching(mutant: Mutant, tests: Iterable[Known]) -> list[Known]:
     return exact if exact or mutant.in_function else found
 
 
-def known(protocol: str, files: Iterable[str] = ()) -> list[Known]:
-    """All tests, or those of these files, that reach anything of a protocol."""
+def known(protocol: str, files: Iterable[str] = (), leave_out: Iterable[str] = ()) -> list[Known]:
+    """All tests, those of these files, or those of files with none of some words in their names, that reach anything
+    of a protocol."""
     place = f"nodes/{protocol}/"
-    found = [test for path in test_files(protocol) if not files or path in files for test in _known_of(path)]
+    paths = [path for path in test_files(protocol) if not files or path in files]
+    if not files:
+        paths = [path for path in paths if not any(word in path for word in leave_out)]
+    found = [test for path in paths for test in _known_of(path)]
     return [test for test in found if any(path.startswith(place) for path in test.lines)]
 
 

@@ -111,16 +111,16 @@ def killer(mutant: Mutant, tests: Sequence[Known]) -> str:
 
 
 def explored(mutant: Mutant, seed: int, cpu_s: float) -> str:
-    """What `tutti explore` finds in so much CPU time, and in which run; empty if it finds nothing."""
+    """What `tutti explore` finds in so much CPU time, in which run and when; empty if it finds nothing."""
     sys.meta_path.insert(0, Changed(mutant))
     from harness.explore.base import base_of
     from harness.explore.hunt import Hunt
 
     limit_cpu(cpu_s + _AT_LEAST_S)  # a run may be endless
-    state, end = Hunt(base_of(mutant.protocol), seed), _cpu_s() + cpu_s
-    while _cpu_s() < end:
+    state, begin = Hunt(base_of(mutant.protocol), seed), _cpu_s()
+    while _cpu_s() < begin + cpu_s:
         for failure in state.batch():
-            return f"{', '.join(sorted(failure.broken))} in run {failure.runs}"
+            return f"{', '.join(sorted(failure.broken))} in run {failure.runs}, {_cpu_s() - begin:.0f} s"
     return ""
 
 
