@@ -272,11 +272,10 @@ class World:
         elif not self._put_out_watched(number, outputs):
             return
         machine = node.machine
-        if machine is not None and machine.deadline is not None:
-            deadline = machine.deadline
-            if node.armed != (machine, deadline):
-                node.armed = (machine, deadline)
-                self.at(self._true_time(node.clock, deadline), lambda: self._wake(number, machine, deadline))
+        deadline = None if machine is None else machine.deadline
+        if machine is not None and deadline is not None and node.armed != (machine, deadline):
+            node.armed = (machine, deadline)
+            self.at(self._true_time(node.clock, deadline), lambda: self._wake(number, machine, deadline))
 
     def _put_out(self, number: int, outputs: Iterable[Any]) -> None:
         node = self._nodes[number]

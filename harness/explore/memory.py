@@ -16,7 +16,7 @@ from harness.explore.novelty import Novelty
 from harness.explore.stage import START_NS, Stage
 from harness.scenario.faults.forge import Forge
 from harness.scenario.model import Scenario, TopologyOptions
-from harness.setting import livelock_ns
+from harness.setting import livelock_ns, slot_ns
 from harness.workload import schedule
 from harness.world import World
 from nodes.clock import Clock
@@ -26,7 +26,9 @@ from nodes.wire.note import Never
 from topologies.plan import Plan
 
 EVENTS_MAX = 400_000
-STEPS, STILL = 10, 2  # how often one looks whether a protocol that beats does anything else, and when it does not
+# So often, or whenever a time-out can have passed, one looks whether a protocol that beats does anything else.
+STEPS = 10
+STILL = 2  # and so often in a row it must have done nothing
 
 
 End = Literal["quiet", "limit", "livelock"]
@@ -111,7 +113,10 @@ class Run:
         world, scenario = self.world, self.scenario
         settle = max(scenario.settle_ns, self.spec.silence_ns(scenario.options))
         if self.spec.beats(scenario.options):
-            self._beat(min(limit, world.now + settle), settle // STEPS)
+            longest_ns = self.spec.longest_wait_ns(
+                scenario.options, len(scenario.nodes), slot_ns(scenario, self.plan, scenario.node.read_delay_ns)
+            )
+            self._beat(min(limit, world.now + settle), min(settle // STEPS, longest_ns or settle))
             return "quiet" if world.now < limit else "limit"
         since = moved = world.now
         patience = livelock_ns(scenario, self.plan)

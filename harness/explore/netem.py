@@ -27,12 +27,16 @@ class Netem:
         self.impairment = impairment
         self._draw = _draw_of(impairment)
         self._random = random.Random(seed)
+        chances = (impairment.duplicate, impairment.loss, impairment.loss_model, impairment.corrupt)
+        self._is_plain = not any(chances)  # what comes leaves, once
         self._bad = False  # of the Gilbert-Elliott model
         self._free_ns = 0  # when all that was sent so far has left, with a rate
 
     def departures(self, now_ns: int, size_bytes: int) -> list[int]:
         """When copies of a packet that is sent now leave: none, one, or two."""
         impairment, chance = self.impairment, self._random.random
+        if self._is_plain:
+            return [self._departure(now_ns, size_bytes)]
         count = 1
         if impairment.duplicate and chance() < impairment.duplicate:
             count = 2

@@ -143,7 +143,8 @@ class Network:
             self.offered[frame.pdu.TYPE.title, frame.src, step.receiver] += 1
         if self.offer is not None:
             self.offer(step.receiver, frame)
-        rule = taking(self._rules.get(step.receiver, ()), frame.pdu, now)
+        rules = self._rules.get(step.receiver)
+        rule = None if rules is None else taking(rules, frame.pdu, now)
         if rule is None:
             self._port(step, frame)
             return
@@ -160,7 +161,7 @@ class Network:
 
     def _port(self, step: Step, frame: Carried) -> None:
         """What is impaired on the way to a node: by the delay of a pair, then by the port's own."""
-        pair = self._pairs.get((step.interface, frame.src))
+        pair = self._pairs.get((step.interface, frame.src)) if self._pairs else None
         port = self._netems.get(step.interface)
         if pair is None:
             self._through(port, step, frame)

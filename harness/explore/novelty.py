@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.explore.milestones import step_of, step_of_fault
 from nodes.facet import ProtocolSpec
-from nodes.machine import Input, Machine, Received, Send
+from nodes.machine import Farewell, Input, Machine, Received, Send, Submit, Wake
 from nodes.wire.fault import FaultNote
 from nodes.wire.note import NoteKind
 
@@ -38,7 +38,7 @@ class Novelty:
 
     def stepped(self, number: int, event: Input, machine: Machine, now_ns: int) -> None:
         """A machine took an input."""
-        title = event.pdu.TYPE.title if isinstance(event, Received) else type(event).__name__.lower()
+        title = event.pdu.TYPE.title if isinstance(event, Received) else _TITLES[type(event)]
         before, after = self._phases.get(number, ""), self._phase(machine)
         self._phases[number] = after
         self.words.setdefault((before, title, after, self._struck), now_ns)
@@ -77,4 +77,5 @@ class Novelty:
             self.tracks[node].append(step_of_fault(fault))
 
 
+_TITLES = {kind: kind.__name__.lower() for kind in (Submit, Wake, Farewell)}
 _WITH_TEXT = (NoteKind.ALARM, NoteKind.REFUSED, NoteKind.RESULT, NoteKind.LEFT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 
-from harness.explore.hunt import PARENTS, Failure, Hunt
+from harness.explore.hunt import PARENTS, Failure, Hunt, seldom_collect
 from harness.explore.mutate import Parent
 from harness.explore.novelty import Change, Word
 from harness.scenario.model import Scenario
@@ -45,6 +45,7 @@ class News:
 
 def obey(order: Order) -> News | str:
     """Do it; the reason, if that cannot be done. It ends early with a batch in which something fails."""
+    seldom_collect()
     try:
         return _obeyed(order)
     except Exception:  # a mistake of ours, which whoever asked must tell

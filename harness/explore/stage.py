@@ -103,7 +103,7 @@ class Stage:
     # moments
 
     def _put_out(self, number: int, outputs: Sequence[Send | Log]) -> None:
-        for output in outputs:
+        for output in outputs if self.moments else ():
             if isinstance(output, Log):
                 self.moments.see(f"n{number}", "out", self._noted(number, output))
             else:

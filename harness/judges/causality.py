@@ -8,6 +8,7 @@ it is brought up to date only then: one vector maximum over all that was deliver
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,7 @@ class Past:
         return follow
 
 
+@lru_cache(maxsize=1)  # several judges of one run ask for it, one after the other
 def causal_past(facts: Facts) -> Past:
     """The past of all messages; NotCausal if some delivery has no sending before it."""
     processes = len(facts.lives)

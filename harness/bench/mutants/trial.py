@@ -114,8 +114,9 @@ def explored(mutant: Mutant, seed: int, cpu_s: float) -> str:
     """What `tutti explore` finds in so much CPU time, in which run and when; empty if it finds nothing."""
     sys.meta_path.insert(0, Changed(mutant))
     from harness.explore.base import base_of
-    from harness.explore.hunt import Hunt
+    from harness.explore.hunt import Hunt, seldom_collect
 
+    seldom_collect()
     limit_cpu(cpu_s + _AT_LEAST_S)  # a run may be endless
     state, begin = Hunt(base_of(mutant.protocol), seed), _cpu_s()
     while _cpu_s() < begin + cpu_s:
