@@ -97,8 +97,9 @@ class ProtocolSpec:
     options: type
     make: Callable[[Setting, Any], Machine]
 
-    # What is wrong with these options for so many nodes; "" if nothing is.
-    misfit: Callable[[Any, int], str] = lambda options, nodes: ""
+    # What is wrong with these options for so many nodes on a single channel of so many bits per second (0: there is
+    # none); "" if nothing is.
+    misfit: Callable[[Any, int, int], str] = lambda options, nodes, rate_bps: ""
     # Properties that these options do not give, and how often not: a warning, unless the scenario expects it.
     doubts: Callable[[Any], Mapping[str, str]] = lambda options: {}
 

@@ -26,6 +26,7 @@ from mininet.node import Node
 from mininet.nodelib import LinuxBridge
 from mininet.topo import Topo
 
+from topologies.multicast import Forwarding
 from topologies.netlink import IPRoute, set_neighbours
 from topologies.plan import PREFIX_LENGTH, Plan
 
@@ -232,7 +233,7 @@ class Network:
             self._start_node(node)
         self.mininet.start()
         self._await_links()
-        self._multicast_sockets = [self._forward_multicast(router) for router in plan.routers]
+        self.multicast = {router: self._forward_multicast(router) for router in plan.routers}
 
     def node(self, name: str) -> NamespaceNode:
         """The Mininet node of that name."""
@@ -263,8 +264,8 @@ class Network:
         """Take everything down. Processes inside must be gone."""
         for netlink in self._netlinks.values():
             netlink.close()
-        for sock in self._multicast_sockets:
-            sock.close()
+        for forwarding in self.multicast.values():
+            forwarding.control.close()
         self.mininet.stop()
         for name in (*self.plan.switches, *([CHANNEL] if self.plan.channel else [])):
             self.netlink.link("del", index=self.index[name])
@@ -358,14 +359,18 @@ class Network:
                 while netlink.get_links(index[end.interface])[0].get_attr("IFLA_OPERSTATE") != "UP":
                     time.sleep(_LOOK_AGAIN_S)
 
-    def _forward_multicast(self, router: str) -> Any:
-        """Real multicast forwarding: the kernel's own, told by (S,G) entries; it lasts as long as the socket."""
-        from topologies.multicast import forward
+    def _forward_multicast(self, router: str) -> Forwarding:
+        """Real multicast forwarding: the kernel's own, told by (S,G) entries."""
+        forwarding = self.forwarding(router, Forwarding)
+        for entry in self.plan.multicast[router]:
+            forwarding.add(entry)
+        return forwarding
 
+    def forwarding(self, router: str, family: type[Forwarding]) -> Forwarding:
+        """Let a router forward multicasts of a family."""
         index = self.interfaces(router)
-        wired = {end.interface: index[end.interface] for end in self.plan.interfaces(router)}
         with self.node(router).entered():
-            return forward(wired, self.plan.multicast[router])
+            return family({end.interface: index[end.interface] for end in self.plan.interfaces(router)})
 
 
 def interface_counters() -> Mapping[str, Mapping[str, int]]:

@@ -126,7 +126,7 @@ class _Run:
         self.changes = 0
         self.findings = findings
         self.schedule = schedule(scenario)
-        self.helpers: list[processes.Helper] = []  # the injector, outsiders
+        self.helpers = standing.helpers  # and the injector, outsiders
         self.state = state
         self._real_time = scenario.engine != "virtual"
 

@@ -14,9 +14,11 @@ from harness.exchange import Exchange
 from harness.shape import Shape
 from nodes.links import Loopback
 from nodes.tally import Tally
+from nodes.waiting import readable
 from nodes.wire.note import NoteKind
 from topologies.mininet_network import CHANNEL, Network
 from topologies.program_addresses import give_addresses
+from topologies.program_multicast import MulticastRouters
 
 _BLOCK_MS = 500  # how old a block of a capture ring gets before it is written
 _RING_BYTES = 2 * 1024 * 1024
@@ -35,8 +37,11 @@ class Standing:
             from topologies.ordering import keep_order
 
             keep_order(self.network)
+        self.helpers: list[processes.Helper] = []
         if shape.programs:
             give_addresses(self.network)
+            if self.plan.routers:
+                self.helpers.append(_route_multicasts(MulticastRouters(self.network)))
         self.branching = Branching(files)
         self.recorder = Recorder(self._points(files), _BLOCK_MS, _RING_BYTES, self.branching)
         self.notes = HarnessNotes(incarnation=1)
@@ -72,3 +77,15 @@ class Standing:
             with self.network.node(name).entered():
                 loopback = Loopback()
             self.notes.send(NoteKind.MARK, text=f"probe {name}", loopback=loopback)
+
+
+def _route_multicasts(routers: MulticastRouters) -> processes.Helper:
+    """Whoever answers the routers is a process, since the agent may be waiting for a node."""
+
+    def work(ready: int, released: int) -> None:
+        os.write(ready, b"r")
+        while True:
+            for descriptor in readable(routers.descriptors, None):
+                routers.answer(descriptor)
+
+    return processes.Helper("the multicast routing", work, ())

@@ -99,8 +99,10 @@ def _fits(draft: Draft) -> Iterator[Problem]:
     if len(draft.topology.names) > draft.spec.most_nodes:
         reason = f"{draft.spec.name} has at most {draft.spec.most_nodes} nodes: its PDUs can name no more"
         yield Problem(("topology", "nodes"), reason)
-    elif draft.options is not None and (reason := draft.spec.misfit(draft.options, len(draft.topology.names))):
-        yield Problem((draft.spec.name,), reason)
+    elif draft.options is not None:
+        rate_bps = draft.topology.channel.rate_bps if draft.topology.channel else 0
+        if reason := draft.spec.misfit(draft.options, len(draft.topology.names), rate_bps):
+            yield Problem((draft.spec.name,), reason)
     if draft.spec.transport == "any":
         return
     one_channel = draft.topology.kind == "one_channel"

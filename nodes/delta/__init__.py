@@ -9,7 +9,7 @@ from nodes.facet import Milestone, ProtocolSpec
 MOST_TAGGED = 256  # nodes of which a set without a bound can have all others: its length is a byte
 
 
-def misfit(options: DeltaOptions, nodes: int) -> str:
+def misfit(options: DeltaOptions, nodes: int, rate_bps: int) -> str:
     """Sets of all others must be told."""
     if options.scheme == "bounded" or nodes <= MOST_TAGGED:
         return ""

@@ -149,7 +149,7 @@ def _check_files(files: Sequence[tuple[str, str]]) -> None:
             raise ValueError(f"files has {target!r}: a whole path, or a path below the program's own directory")
 
 
-def misfit(options: ProgramOptions, nodes: int) -> str:
+def misfit(options: ProgramOptions, nodes: int, rate_bps: int) -> str:
     """Why the options do not fit so many nodes."""
     known = {f"n{number}" for number in range(1, nodes + 1)}
     strangers = sorted({name for one in options.node for name in one.node} - known)

@@ -23,9 +23,7 @@ PROTOCOL = ProtocolSpec(
     options=StOptions,
     make=St,
     most_nodes=greatest(StData, "n"),
-    misfit=lambda options, nodes: misfit(
-        StRstAck, nodes, (options.window or 3 * nodes) if options.recovery == "selective" else 0
-    ),
+    misfit=lambda options, nodes, rate_bps: misfit(StData, StRstAck, options, nodes, rate_bps),
     properties=("ST-1", "ST-2", "ST-3", "ST-4", "ST-5", "NA"),
     notes=(State,),
     pdus=PDUS,

@@ -24,9 +24,7 @@ PROTOCOL = ProtocolSpec(
     options=ToOptions,
     make=To,
     most_nodes=greatest(ToData, "n"),
-    misfit=lambda options, nodes: misfit(
-        ToRstAck, nodes, (options.window or 3 * nodes) if options.resend == "selective" else 0
-    ),
+    misfit=lambda options, nodes, rate_bps: misfit(ToData, ToRstAck, options.transfer(), nodes, rate_bps),
     lives=LIVES,
     properties=("TD-1", "TD-2", "TD-3", "TD-4", "TD-5", "TD-6", "NA"),
     notes=(State,),

@@ -116,6 +116,43 @@ def test_all_nodes_meet_by_name_with_both_families(topology: str, addresses: tup
         assert set((where.logs / f"n{node}-python3.txt").read_text().splitlines()) == wanted
 
 
+MULTICASTS = """
+import os, select, socket, time
+NODE, ADDRESS, HOPS = os.environ["TUTTI_NODE"], os.environ["TUTTI_ADDRESS"], 9
+four, six = (socket.socket(family, socket.SOCK_DGRAM) for family in (socket.AF_INET, socket.AF_INET6))
+four.bind(("239.9.8.7", 9))
+four.setsockopt(0, socket.IP_ADD_MEMBERSHIP, socket.inet_aton("239.9.8.7") + socket.inet_aton(ADDRESS))
+four.setsockopt(0, socket.IP_MULTICAST_TTL, HOPS)
+six.bind(("ff15::9:8:7", 9))
+six.setsockopt(41, socket.IPV6_JOIN_GROUP, socket.inet_pton(socket.AF_INET6, "ff15::9:8:7") + bytes(4))
+six.setsockopt(41, socket.IPV6_MULTICAST_HOPS, HOPS)
+time.sleep(0.1)
+for turn in range(6):  # at once: a router that has not heard of this source keeps three of them
+    for sending in (four, six):
+        sending.sendto(f"{turn} of {NODE}".encode(), sending.getsockname())
+while True:
+    for heard in select.select([four, six], [], [])[0]:
+        data, (sender, *_) = heard.recvfrom(99)
+        print(data.decode(), "from", sender, flush=True)
+"""
+
+
+@pytest.mark.parametrize("topology", ['kind = "ring"', 'kind = "tree"\nsnooping = true'], ids=["ring", "tree"])
+def test_multicasts_of_both_families_pass_routers(topology: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(MULTICASTS)
+    text = SCENARIO.format(directory=tmp_path, more="").replace('kind = "lan"\nnodes = 2', f"{topology}\nnodes = 5")
+    where, _ = run(text, tmp_path / "run")
+    lan_of = {node: (node - 1) % 4 + 1 for node in range(1, 6)}  # n1 and n5 are on one
+    wanted = [
+        f"{turn} of n{node} from {address}"
+        for turn in range(6)
+        for node, lan in lan_of.items()
+        for address in (f"10.{lan}.0.{node}", f"fd00:0:0:{lan}::{node}")
+    ]
+    for node in lan_of:
+        assert sorted((where.logs / f"n{node}-python3.txt").read_text().splitlines()) == sorted(wanted)
+
+
 TICKS = """
 import os, time
 first = not os.path.exists("/var/started")

@@ -15,8 +15,8 @@ from nodes.him.timing import decision_time_ns, patience_ns
 from nodes.st.options import StOptions, Timing
 from nodes.to.options import ToOptions, ViewTiming
 from nodes.wire import Pdu, encode
-from nodes.wire.st import StRstAck
-from nodes.wire.to import ToRstAck
+from nodes.wire.st import StData, StRstAck
+from nodes.wire.to import ToData, ToRstAck
 
 MS = 1_000_000
 FRAME = 1500
@@ -111,9 +111,9 @@ def test_what_delta_waits_for_and_how_many_nodes_its_sets_can_have() -> None:
     assert (options.limit_ns, options.held_ns) == (26, 10)
     assert delta.PROTOCOL.silence_ns(options) == 32
     for scheme in ("unbounded", "hold"):
-        assert not delta.misfit(DeltaOptions(scheme=scheme), 256)
-        assert "at most 256" in delta.misfit(DeltaOptions(scheme=scheme), 257)
-    assert not delta.misfit(DeltaOptions(), 1000)
+        assert not delta.misfit(DeltaOptions(scheme=scheme), 256, 0)
+        assert "at most 256" in delta.misfit(DeltaOptions(scheme=scheme), 257, 0)
+    assert not delta.misfit(DeltaOptions(), 1000, 0)
 
 
 @pytest.mark.parametrize("row", [StRstAck, ToRstAck])
@@ -130,5 +130,22 @@ def test_the_longest_pdu_of_a_round_fits_into_a_frame_or_the_group_is_refused(ro
 
     spec, options = (st.PROTOCOL, StOptions) if row is StRstAck else (to.PROTOCOL, ToOptions)
     most = next(n for n in range(2, 1000) if size(n + 1) > FRAME)
-    assert not spec.misfit(options(window=window), most)
-    assert f"of {most + 1} nodes would have {size(most + 1)} bytes" in spec.misfit(options(window=window), most + 1)
+    assert not spec.misfit(options(window=window), most, 0)
+    assert f"of {most + 1} nodes would have {size(most + 1)} bytes" in spec.misfit(options(window=window), most + 1, 0)
+
+
+@pytest.mark.parametrize("nodes", [3, 34])
+@pytest.mark.parametrize("row", [StData, ToData])
+def test_a_period_has_room_for_the_ack_pdus_of_all_twice_or_is_refused(row: type[Pdu], nodes: int) -> None:
+    """Asked of the PDU itself. The time is the channel's, so without one every period will do."""
+    counters = 1 if row is ToData else nodes
+    own: dict[str, Any] = {"cluster": 1, "n": nodes, "src": 1, "flags": 0, "epoch": 0, "tseq": 0, "buf": 0}
+    own |= {"dst": (), "payload": b"", "pseq": (0,) * counters}
+    ack = row(**{field.name: (0,) * nodes for field in row.TYPE.fields} | own)
+    least_ns = 2 * nodes * (14 + len(encode(ack))) * 8 * 100  # at 10 Mbit/s a bit takes 100 ns
+    spec, options = (st.PROTOCOL, StOptions) if row is StData else (to.PROTOCOL, ToOptions)
+    assert not spec.misfit(options(period_ns=least_ns), nodes, 10_000_000)
+    said = spec.misfit(options(period_ns=least_ns - 1), nodes, 10_000_000)
+    assert f"2n of them take {least_ns / 1000:.1f} us on this channel" in said
+    assert not spec.misfit(options(period_ns=least_ns - 1), nodes, 0)
+    assert not spec.misfit(options(), nodes, 10_000_000)
