@@ -165,7 +165,8 @@ def restarts(seed: int, order: type[SRecords] = SRecords) -> None:
         made.at(at, submit if draw.random() < 0.9 else restart)
     made.run(max_events=50_000)
     assert made.settled()
-    assert objections(made.history(), "CD-1", "NC", "ND") == []
+    against = objections(made.history(), "CD-1", "NC", "ND")
+    assert not against, against
     before = {me: len(events(made, NoteKind.DELIVERED, me)) for me in members}
     for me in members:
         made.submit(me, members, b"at last")
