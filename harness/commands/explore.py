@@ -28,7 +28,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the search (default: 1)")
     parser.add_argument("--seconds", type=float, metavar="N", help=f"stop after (default: {SECONDS:.0f})")
     parser.add_argument("--runs", type=int, metavar="N", help="stop after so many runs")
-    parser.add_argument("--plateau", type=int, metavar="N", help="stop after so many runs without anything new")
+    parser.add_argument(
+        "--plateau", type=int, metavar="N", help="stop after so many runs without anything of a new kind"
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--systematic", type=int, metavar="K", help="not by chance: every schedule with at most K faults of single PDUs"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 from harness.scenario.dump import inline, plain
@@ -66,9 +67,12 @@ def _short(table: Mapping[str, Any], cls: type) -> dict[str, Any]:
     for name, key in keys_of(cls).items():
         if name not in table:
             continue
-        if isinstance(table[name], Mapping) and not table[name]:
+        value = table[name]
+        if isinstance(value, Mapping) and is_dataclass(key.hint):
+            value = _short(value, key.hint)  # type: ignore[arg-type]
+        if isinstance(value, Mapping) and not value:
             continue
         default = None if key.required or key.default is None else write_value(key.hint, key.default)
-        if key.required or table[name] != default:
-            found[name] = table[name]
+        if key.required or value != default:
+            found[name] = value
     return found

@@ -23,7 +23,7 @@ from harness.scenario import dump, loads
 from harness.scenario.model import Scenario
 from harness.scenario.problems import Located, ScenarioError
 
-FORMAT = 1
+FORMAT = 2
 FILE = "search.jsonl"
 
 
@@ -96,10 +96,9 @@ def _plain(news: News) -> dict[str, Any]:
         "runs": news.runs,
         "busy_s": news.busy_s,
         "judging_s": news.judging_s,
-        "newest": news.newest,
         "found": [
-            {"case": dump(parent.case), "moments": parent.moments, "words": sorted(words)}
-            for parent, words in news.found
+            {"run": run, "case": dump(parent.case), "moments": parent.moments, "words": sorted(words)}
+            for run, parent, words in news.found
         ],
         "milestones": news.milestones,
         "changes": [(*change, count) for change, count in news.changes],
@@ -109,7 +108,7 @@ def _plain(news: News) -> dict[str, Any]:
 
 def _news(plain: dict[str, Any]) -> News:
     found = [
-        (Parent(_case(one["case"]), tuple(one["moments"])), frozenset(map(tuple, one["words"])))
+        (one["run"], Parent(_case(one["case"]), tuple(one["moments"])), frozenset(map(tuple, one["words"])))
         for one in plain["found"]
     ]
     failures = [Failure(_case(one["case"]), frozenset(one["broken"]), one["runs"]) for one in plain["failures"]]

@@ -2,7 +2,8 @@
 
 A word is a machine's step: its phase before, what it took in, its phase after, and what had struck the run last; or two
 kinds of NOTEs that a node made one after the other. Phases are what the protocol says of its machine
-(`ProtocolSpec.phase`).
+(`ProtocolSpec.phase`). So there are very many; of their kinds, which leave out how a step ended and what had struck,
+there are few enough that a search comes to a plateau.
 """
 
 from __future__ import annotations
@@ -20,6 +21,13 @@ from nodes.wire.note import NoteKind
 Word = tuple[str, ...]
 Change = tuple[str, str, str]  # of a state that docs/states.md draws: from, to, by what
 BEGIN = "[*]"
+
+
+def kind_of(word: Word) -> Word:
+    """What came in which phase; or the two NOTEs."""
+    return word[:2]
+
+
 _NOTHING: tuple[None, dict[Any, str]] = (None, {})
 
 

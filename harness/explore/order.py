@@ -36,8 +36,9 @@ class News:
     runs: int
     busy_s: float  # in runs and judges, of processor time
     judging_s: float
-    newest: int  # the run, of these, in which something was new the last time; 0: in none
-    found: tuple[tuple[Parent, frozenset[Word]], ...]  # cases that showed something new, and what
+    found: tuple[
+        tuple[int, Parent, frozenset[Word]], ...
+    ]  # cases that showed something new, in which of the runs, and what
     milestones: tuple[tuple[str, int], ...]  # come to for the first time, and in which of these runs
     changes: tuple[tuple[Change, int], ...]  # of drawn states, and how often
     failures: tuple[Failure, ...]
@@ -76,8 +77,7 @@ def _obeyed(order: Order) -> News:
         hunt.runs,
         hunt.seconds,
         hunt.judging_s,
-        max(words, default=0),
-        tuple((parent, frozenset(words[run])) for parent, run in zip(fresh, sorted(words), strict=True)),
+        tuple((run, parent, frozenset(words[run])) for parent, run in zip(fresh, sorted(words), strict=True)),
         tuple((name, run) for name, run in hunt.milestones.items() if name not in known),
         tuple(sorted(hunt.changes.items())),
         tuple(failures),

@@ -15,7 +15,7 @@ from typing import TypeVar
 from harness.explore.hunt import Failure, batch_of
 from harness.explore.journal import Journal
 from harness.explore.mutate import Parent
-from harness.explore.novelty import Change, Word
+from harness.explore.novelty import Change, Word, kind_of
 from harness.explore.order import News, Order, obey, remembered
 from harness.parallel.pool import run_local
 from harness.scenario.model import Scenario
@@ -34,7 +34,7 @@ class Bounds:
 
     seconds: float | None = 60.0
     runs: int | None = None
-    plateau: int | None = None  # so many runs without anything new
+    plateau: int | None = None  # so many runs without anything of a new kind
     every: bool = False  # go on after a failure, for one of each kind
 
 
@@ -57,7 +57,8 @@ class Tally:
     busy_s: float = 0.0  # of processor time, in runs and judges
     judging_s: float = 0.0
     words: set[Word] = field(default_factory=set)
-    newest: int = 0  # the run in which something was new the last time
+    kinds: set[Word] = field(default_factory=set)
+    newest: int = 0  # the run in which something of a new kind happened the last time
     parents: list[Parent] = field(default_factory=list)
     milestones: dict[str, int] = field(default_factory=dict)  # with the run
     changes: Counter[Change] = field(default_factory=Counter)  # of drawn states
@@ -86,11 +87,13 @@ class Tally:
         self.runs += news.runs
         self.busy_s += news.busy_s
         self.judging_s += news.judging_s
-        for parent, words in news.found:
+        for run, parent, words in news.found:
             if words - self.words:  # nobody else was faster
                 self.words |= words
                 self.parents.append(parent)
-                self.newest = before + news.newest
+            if not self.kinds.issuperset(kinds := set(map(kind_of, words))):
+                self.kinds |= kinds
+                self.newest = before + run
         self.changes.update(dict(news.changes))
         for name, run in news.milestones:
             self.milestones.setdefault(name, before + run)
@@ -196,5 +199,5 @@ def _ended(tally: Tally, bounds: Bounds) -> str:
     if bounds.seconds is not None and tally.seconds >= bounds.seconds:
         return "enough time"
     if bounds.plateau is not None and tally.runs - tally.newest >= bounds.plateau:
-        return "nothing new any more"
+        return "a plateau"
     return ""
