@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from harness.bench.mutants.journal import End, Journal
+from harness.bench.mutants.journal import Journal
 from harness.bench.mutants.operators import Mutant, mutants
 from harness.bench.mutants.trial import BUILD, Known, apart, explored, killer, measured
 from harness.bench.row import Refused, Row
@@ -29,10 +29,8 @@ from harness.closure import ROOT, hash_of
 PROTOCOLS = ("st", "to", "delta", "him", "cmd")
 _LIBRARIES = ("hypothesis.strategies", "numpy", "pyarrow.compute")  # what a trial need not import
 _TIMED_OUT = "its time"
-_CODE = (
-    "harness.bench.mutants.trial",
-    "harness.explore.order",
-)  # on which, beside the tests, the end of a mutant depends
+_TESTED = ("nodes.protocols", "harness.world")  # on which, beside the tests, it depends what they see ...
+_SEARCHED = ("harness.explore.order",)  # ... and what the search sees
 _DRAWN = ("histories", "random", "adversity", "invariants", "tables", "evaluation")  # schedules that no person wrote
 _FIGURES = ("evaluation.py", "options.py")  # formulas and what may be asked for: nothing that a run could break
 
@@ -78,6 +76,20 @@ class Share(Row):
         return 1 - self.survived / self.mutants if self.mutants else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """What became of a mutant."""
+
+    tests: int  # that reach it
+    killed: str  # by which of them; empty: by none
+    found: str  # what the search says; empty: nothing, or it was not asked
+
+    @property
+    def survived(self) -> bool:
+        """Nobody saw it."""
+        return not self.killed and not self.found
+
+
 def bench_mutants(
     *,
     protocol: str | None = None,
@@ -97,20 +109,26 @@ def bench_mutants(
     chosen = drawn([protocol] if protocol else PROTOCOLS, sample, seed, set(only), leave_out)
     protocols = dict.fromkeys(mutant.protocol for mutant in chosen)
     reach = {name: known(name, tests, () if explore is None else _DRAWN) for name in protocols}
-    kept, what = Journal(Path(journal) if journal else None), f"{hash_of(_CODE)} {seed} {explore} {sorted(tests)}"
+    kept = Journal(Path(journal) if journal else None)
+    tested, searched = f"{hash_of(_TESTED)} {sorted(tests)} {explore is not None}", f"{hash_of(_SEARCHED)} {seed}"
 
     def tried(mutant: Mutant) -> tuple[Mutant, End]:
-        key = f"{mutant.name} {what}"
-        end = kept.get(key)
-        if end is None:
-            reaching_it = reaching(mutant, reach[mutant.protocol])
-            killed = apart(killer, mutant, reaching_it) if reaching_it else ""
-            searched = explore is not None and killed == ""
-            found = apart(explored, mutant, seed, explore) if searched else None
-            end = End(len(reaching_it), _TIMED_OUT if killed is None else killed, found or "")
-            kept.add(key, end)
+        killed = kept.get(f"{mutant.name} tests {tested}")
+        found = reaching(mutant, reach[mutant.protocol])
+        if killed is None:
+            killed = apart(killer, mutant, found) if found else ""
+            kept.add(f"{mutant.name} tests {tested}", killed := _TIMED_OUT if killed is None else killed)
+        end = End(len(found), killed, looked_for(mutant) if explore is not None and not killed else "")
         sys.stderr.write(f"{mutant.name}: {end}\n")
         return mutant, end
+
+    def looked_for(mutant: Mutant) -> str:
+        assert explore is not None
+        seconds, found = kept.get(f"{mutant.name} search {searched}") or (0.0, "")
+        if not found and seconds < explore:
+            found = apart(explored, mutant, seed, explore) or ""
+            kept.add(f"{mutant.name} search {searched}", (explore, found))
+        return str(found)
 
     ends: dict[str, list[End]] = {}
     with ThreadPoolExecutor(jobs) as pool:
