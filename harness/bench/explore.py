@@ -1,0 +1,92 @@
+"""The search in memory: how fast it is and what that goes into, and when it finds each rule that a paper prints wrong.
+
+From the protocol's plain scenario with that one rule as printed: with faults, and with messages, loss and delays alone.
+What HIM's tree hides is looked for without it, too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated
+
+from harness.bench.row import Refused, Row
+from harness.explore.base import SPACES, base_of
+from harness.explore.hunt import Hunt, seldom_collect
+from nodes.protocols import protocol as protocol_of
+
+_CASES = 400  # whose time is taken
+_RUNS, _CPU_S = 1500, 15.0  # for one rule, at most
+_ALONE = "explore.most_faults=0"
+_ALSO = {"him": ("him.confirm=evidence", 'explore.options.adj=["ring"]')}
+
+
+@dataclass(frozen=True, slots=True)
+class Speed(Row):
+    """Of one core, everything included."""
+
+    protocol: Annotated[str, "{}"]
+    cases_per_s: Annotated[float, "{:.0f} cases/s"]
+    machines: Annotated[float, "{:.0%} machines and network"]
+    drawing: Annotated[float, "{:.0%} drawing"]
+    judges: Annotated[float, "{:.0%} judges"]
+
+
+@dataclass(frozen=True, slots=True)
+class Printed(Row):
+    """One rule as it is printed, and what was found."""
+
+    settings: Annotated[tuple[str, ...], "{}"]
+    with_faults: Annotated[str, "with faults: {}"]
+    without: Annotated[str, "without: {}"]
+
+
+def bench_explore(*, protocol: str | None = None, seed: int = 1) -> Iterator[Row]:
+    """Of one protocol, or of all."""
+    names = sorted(path.stem for path in SPACES.glob("*.toml"))
+    if protocol not in (None, *names):
+        raise Refused(f"the search has a plain scenario of {', '.join(names)}")
+    seldom_collect()
+    chosen = names if protocol is None else [protocol]
+    for name in chosen:
+        yield _speed(name, seed)
+    for name in chosen:
+        for settings in _settings(name):
+            found, alone = _found(name, settings, seed), _found(name, (*settings, _ALONE), seed)
+            yield Printed(settings, found, alone)
+
+
+def _speed(name: str, seed: int) -> Speed:
+    hunt, begin = Hunt(base_of(name), seed), time.process_time()
+    while hunt.runs < _CASES:
+        list(hunt.batch())
+    spent_s = time.process_time() - begin
+    judging, running = hunt.judging_s / spent_s, (hunt.seconds - hunt.judging_s) / spent_s
+    return Speed(name, hunt.runs / spent_s, running, 1 - running - judging, judging)
+
+
+def _settings(name: str) -> Iterator[tuple[str, ...]]:
+    """Each switch alone; then the same where nothing hides it, and the repaired rules there."""
+    switches = [f"{name}.{switch}=true" for switch in _switches(protocol_of(name).options)]
+    yield from ((one,) for one in switches)
+    if name in _ALSO:
+        yield from ((one, *_ALSO[name]) for one in switches)
+        yield _ALSO[name]
+
+
+def _switches(options: type) -> Iterator[str]:
+    """The rules that a protocol's options can turn to the printed ones."""
+    for one in fields(options):
+        if one.name.startswith("printed_"):
+            yield one.name
+        elif one.name == "printed":
+            yield from (f"printed.{switch.name}" for switch in fields(options().printed))
+
+
+def _found(name: str, settings: Sequence[str], seed: int) -> str:
+    hunt, begin = Hunt(base_of(name, settings), seed), time.process_time()
+    while hunt.runs < _RUNS and time.process_time() - begin < _CPU_S:
+        for failure in hunt.batch():
+            return f"{', '.join(sorted(failure.broken))} in run {failure.runs}"
+    return f"not within {hunt.runs}"
