@@ -31,7 +31,7 @@ Loss = Callable[[Pdu, int, int], bool]
 Delay = Callable[[Pdu, int, int], int | None]
 # How long a PDU occupies the channel, in ns.
 Length = Callable[[Pdu], int]
-Clock = Callable[[int], int]  # true time -> local time
+Clock = Callable[[int], int]  # true time -> what it shows
 BATCH = 32  # frames that a node takes from its socket before it looks at the time
 
 
@@ -58,7 +58,8 @@ class Witness(typing.Protocol):
 @dataclass(slots=True)
 class _Node:
     machine: Machine | None
-    clock: Clock
+    clock: Clock  # the local one, of NOTEs
+    timer: Clock  # by which the machine lives
     incarnation: int = 1
     notes: int = 0
     submissions: int = 0
@@ -87,8 +88,9 @@ class World:
 
     # building
 
-    def add(self, number: int, machine: Machine, clock: Clock = lambda now: now) -> None:
-        self._nodes[number] = _Node(machine, clock)
+    def add(self, number: int, machine: Machine, clock: Clock = lambda now: now, timer: Clock | None = None) -> None:
+        """A node with its local clock, and the one that its machine lives by, if that is another."""
+        self._nodes[number] = _Node(machine, clock, timer or clock)
         self.at(self.now, lambda: self._after(number, []))
 
     def channel(self, slot_ns: int | Length, loss: Loss = no_loss, queue: int = 100_000) -> None:
@@ -206,7 +208,8 @@ class World:
         return self._nodes[number].machine is not None
 
     def clock_changed(self, number: int, values: tuple[int, ...]) -> None:
-        """The clock that the node was added with shows something else now: offset and drift, for the NOTE."""
+        """The clocks that the node was added with show something else now: offset and drift, for the NOTE."""
+        self._nodes[number].armed = None  # its deadline is at another true time
         self.note(number, Log(NoteKind.CLOCK, values=values))
         self._input(number, Wake())
 
@@ -257,7 +260,7 @@ class World:
         if node.paused is not None:
             node.paused.append(event)
             return
-        outputs = node.machine.step(event, node.clock(self.now))
+        outputs = node.machine.step(event, node.timer(self.now))
         if isinstance(event, Submit):
             said = Submitted(digest_of(event.data))
             outputs = [Log(NoteKind.SUBMITTED, number, event.number, peers=event.to, values=said), *outputs]
@@ -275,7 +278,7 @@ class World:
         deadline = None if machine is None else machine.deadline
         if machine is not None and deadline is not None and node.armed != (machine, deadline):
             node.armed = (machine, deadline)
-            self.at(self._true_time(node.clock, deadline), lambda: self._wake(number, machine, deadline))
+            self.at(self._true_time(node.timer, deadline), lambda: self._wake(number, machine, deadline))
 
     def _put_out(self, number: int, outputs: Iterable[Any]) -> None:
         node = self._nodes[number]

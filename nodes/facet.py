@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 
+from nodes.clock import Kind
 from nodes.lives import Spent
 from nodes.machine import Machine, Setting
 from nodes.wire import Pdu
@@ -108,6 +109,9 @@ class ProtocolSpec:
     max_payload: int = 1400
     most_nodes: int = 65_535  # what its PDUs can say
     lives: int = 65_535  # how often a node can be started: what its numbers can say, and NOTEs at most this
+    # The clock that machines live by: the local one, which can be set, for who tells others the time; else one that
+    # nobody sets, since a length of time is nothing else when somebody sets a clock meanwhile.
+    clock: Kind = "steady"
     beats: Callable[[Any], bool] = lambda options: False  # with these options it never falls silent by itself
     # The longest time for which a node may owe something and yet send nothing, with these options: a run in which
     # nothing moves for less than that has not ended.

@@ -1,9 +1,10 @@
 """What a protocol is to the rest of the world: a pure machine.
 
 `step(input, now)` returns outputs; `deadline` is the one next time at which the machine wants to be woken. No
-socket, clock, file, log or unseeded randomness inside: time is an argument (the node's *local* clock), and a
-machine that needs chance draws it from the seed in its Setting. The same machine runs in a process on the
-emulated network (nodes/shell) and, a thousand times faster, in memory (harness/world).
+socket, clock, file, log or unseeded randomness inside: time is an argument (what that clock of the node shows by
+which the protocol lives, `ProtocolSpec.clock`), and a machine that needs chance draws it from the seed in its Setting.
+The same machine runs in a process on the emulated network (nodes/shell) and, a thousand times faster, in memory
+(harness/world).
 """
 
 from __future__ import annotations
@@ -90,10 +91,10 @@ class Machine(typing.Protocol):
 
     @property
     def deadline(self) -> int | None:
-        """Local time (ns) of the next Wake, or None."""
+        """Time (ns) of the next Wake, or None."""
 
     def step(self, event: Input, now_ns: int) -> list[Output]:
-        """Take one input at local time `now_ns`. Outputs are carried out in order."""
+        """Take one input at the time `now_ns`. Outputs are carried out in order."""
 
     def settled(self) -> bool:
         """Nothing is owed: no queue, no unconfirmed message, no round in progress."""

@@ -1,7 +1,7 @@
-"""The process around a machine: it owns the sockets, the timer and the local clock, and nothing of the protocol.
+"""The process around a machine: it owns the sockets, the timer and the clocks, and nothing of the protocol.
 
 One loop: what is due from the schedule, what the network brought, the machine's deadline; then sleep until the next
-of them. The clock is read once per turn (every reading takes virtual time), and the socket is drained before
+of them. Time is read once per turn (every reading takes virtual time), and the socket is drained before
 anything else is asked of the kernel.
 """
 
@@ -14,14 +14,14 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from nodes.clock import Clock
 from nodes.links import Attachment, Loopback, attach
-from nodes.machine import Farewell, Log, Machine, Output, Received, Send, Setting, Submit, Wake
+from nodes.machine import Farewell, Input, Log, Machine, Received, Send, Setting, Submit, Wake
 from nodes.protocols import protocol
 from nodes.streams import Streams
 from nodes.tally import Tally
@@ -101,7 +101,9 @@ class Shell:
         self._link = Streams(where) if where.transport == "tcp" else attach(where)
         self._padded = where.transport == "channel"  # Ethernet fills short frames up, UDP adds nothing
         self._loopback = Loopback()
-        self._machine: Machine = protocol(config.protocol).machine(config.setting, config.options)
+        spec = protocol(config.protocol)
+        self._machine: Machine = spec.machine(config.setting, config.options)
+        self._timer = config.clock.of(spec.clock)  # what the machine lives by; NOTEs always have the local clock
         now = time.time_ns()
         self._schedule = [one for one in config.schedule if one.at_ns >= now]
         self._read_delay_ns = config.read_delay_ns
@@ -116,7 +118,7 @@ class Shell:
     def run(self) -> None:
         """Until the harness says stop."""
         now = time.time_ns()
-        self._note(Log(NoteKind.READY, values=Ready(now)), self._clock.local(now))
+        self._note(Log(NoteKind.READY, values=Ready(now)), now)
         self._flush()
         self._control.send(json.dumps(["ready", os.getpid()]).encode())
         link, control = self._link.socket.fileno(), self._control.fileno()
@@ -145,18 +147,17 @@ class Shell:
 
     def _due(self, now: int) -> int | None:
         """Do what is due at true time `now`; how long nothing else will be."""
-        local = self._clock.local(now)
         while self._next < len(self._schedule) and self._schedule[self._next].at_ns <= now:
             one = self._schedule[self._next]
             self._next += 1
             said = Submitted(digest_of(one.data))
-            self._note(Log(NoteKind.SUBMITTED, self._me, one.number, peers=one.to, values=said), local)
-            self._carry_out(self._machine.step(Submit(one.number, one.to, one.data), local), local)
+            self._note(Log(NoteKind.SUBMITTED, self._me, one.number, peers=one.to, values=said), now)
+            self._step(Submit(one.number, one.to, one.data), now)
         deadline = self._machine.deadline
-        if deadline is not None and deadline <= local:
-            self._carry_out(self._machine.step(Wake(), local), local)
+        if deadline is not None and deadline <= self._timer.shows(now):
+            self._step(Wake(), now)
             deadline = self._machine.deadline
-        times = [] if deadline is None else [self._clock.true(deadline)]
+        times = [] if deadline is None else [self._timer.true(deadline)]
         if self._next < len(self._schedule):
             times.append(self._schedule[self._next].at_ns)
         if self._read_at > now:
@@ -165,38 +166,37 @@ class Shell:
 
     def _take(self, now: int) -> None:
         """Give the machine what the network has brought; a slow reader takes one frame and rests."""
-        local = self._clock.local(now)
         for data in self._link.receive_one() if self._read_delay_ns else self._link.receive():
             self._received += 1
             try:
                 pdu = decode_untrusted(data, padded=self._padded)
             except WireError as error:
                 self._malformed += 1
-                self._note(Log(NoteKind.REFUSED, text=f"malformed: {error}"), local)
+                self._note(Log(NoteKind.REFUSED, text=f"malformed: {error}"), now)
             else:
-                self._carry_out(self._machine.step(Received(pdu), local), local)
+                self._step(Received(pdu), now)
         self._read_at = now + self._read_delay_ns if self._read_delay_ns else 0
 
-    def _carry_out(self, outputs: Iterable[Output], local: int) -> None:
-        for output in outputs:
+    def _step(self, event: Input, now: int) -> None:
+        for output in self._machine.step(event, self._timer.shows(now)):
             if isinstance(output, Send):
                 try:
                     data = encode(output.pdu)
                 except RangeError as error:  # no network can carry it: lost, and told
                     self._out_of_range += 1
-                    self._note(Log(NoteKind.ALARM, self._me, text=str(error)), local)
+                    self._note(Log(NoteKind.ALARM, self._me, text=str(error)), now)
                     continue
                 self._flush_notes()  # what was noted before a PDU is captured before it
                 self._sent += 1
                 self._pdus.append((data, output.to))
             else:
-                self._note(output, local)
+                self._note(output, now)
 
-    def _note(self, log: Log, local: int) -> None:
+    def _note(self, log: Log, now: int) -> None:
         self._flush_pdus()
         self._noted += 1
         self._tally.count(self._me, log.kind)
-        self._notes.append(encode(log.note(self._me, self._incarnation, self._noted, local)))
+        self._notes.append(encode(log.note(self._me, self._incarnation, self._noted, self._clock.shows(now))))
 
     def _flush(self) -> None:
         self._flush_notes()
@@ -219,13 +219,13 @@ class Shell:
         elif word == "ask":
             self._asked = True  # the answer comes when what is due by now is done
         elif word == "leave":
-            self._carry_out(self._machine.step(Farewell(), self._clock.local(now)), self._clock.local(now))
+            self._step(Farewell(), now)
             self._stopped = True
         elif word == "clock":
             self._clock.change(now, value.get("offset_ns"), value.get("drift_ppb"))
-            offset = self._clock.local(now) - now
-            self._note(Log(NoteKind.CLOCK, values=ClockSet(offset, self._clock.drift_ppb)), self._clock.local(now))
-            self._carry_out(self._machine.step(Wake(), self._clock.local(now)), self._clock.local(now))
+            offset = self._clock.shows(now) - now
+            self._note(Log(NoteKind.CLOCK, values=ClockSet(offset, self._clock.drift_ppb)), now)
+            self._step(Wake(), now)
         elif word == "reader":
             if value["buffer_bytes"] is not None:
                 self._link.set_buffer(value["buffer_bytes"])
@@ -242,6 +242,6 @@ class Shell:
             **self._machine.counters(),
         }
         end = End(self._noted + 1, self._sent, self._received, int(self._machine.settled()))
-        self._note(Log(NoteKind.END, values=end), self._clock.local(now))
+        self._note(Log(NoteKind.END, values=end), now)
         self._flush()
         self._control.send(json.dumps(["ended", counters]).encode())

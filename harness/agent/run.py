@@ -33,7 +33,7 @@ from harness.scenario.program import in_run
 from harness.setting import livelock_ns, setting_of
 from harness.shape import shape_of
 from harness.workload import schedule
-from nodes.clock import Clock
+from nodes.clock import Clock, Steady
 from nodes.links import Attachment
 from nodes.protocols import protocol
 from nodes.shell import NodeConfig, NotReady, Submission, next_incarnation
@@ -143,7 +143,7 @@ class _Run:
         self.state.mkdir(exist_ok=True)
         for clock in self.scenario.clock:
             for node in clock.node:
-                self.stage.clocks[node] = Clock(clock.offset_ns, clock.drift_ppb, self.t0)
+                self.stage.clocks[node] = Clock(Steady(clock.drift_ppb, self.t0), clock.offset_ns)
         for node in self.scenario.nodes:
             self.stage.start(node)
         self._start_outsiders()

@@ -164,7 +164,7 @@ class Stage:
     def set_clock(self, node: str, offset_ns: int | None, step_ns: int | None, drift_ppb: int | None) -> None:
         clock, now = self.clocks[node], time.time_ns()
         if step_ns is not None:
-            offset_ns = clock.local(now) - now + step_ns
+            offset_ns = clock.shows(now) - now + step_ns
         # Ours is changed for a later restart of the node; the node's own copy is told.
         clock.change(now, offset_ns, drift_ppb)
         self._tell(node, "clock", {"offset_ns": offset_ns, "drift_ppb": drift_ppb})

@@ -19,7 +19,7 @@ from harness.scenario.model import Scenario, TopologyOptions
 from harness.setting import livelock_ns, slot_ns
 from harness.workload import schedule
 from harness.world import World
-from nodes.clock import Clock
+from nodes.clock import Clock, Steady
 from nodes.protocols import protocol
 from nodes.tally import PROGRESS
 from nodes.wire.note import Never
@@ -72,7 +72,7 @@ class Run:
             self.network.impair(impair.on, impair.impairment)
         for clock in scenario.clock:
             for node in clock.node:
-                stage.clocks[node] = Clock(clock.offset_ns, clock.drift_ppb, START_NS)
+                stage.clocks[node] = Clock(Steady(clock.drift_ppb, START_NS), clock.offset_ns)
         for node in scenario.nodes:
             stage.start(node)
         world.mark("start")

@@ -47,7 +47,7 @@ class Stage:
 
     def __init__(self, scenario: Scenario, plan: Plan, world: World, network: Network) -> None:
         self._scenario, self._plan, self._world, self._network = scenario, plan, world, network
-        self._make = protocol(scenario.protocol).machine
+        self._spec = protocol(scenario.protocol)
         self._cut: set[str] = set()  # links that are down
         self._starts = dict.fromkeys(scenario.nodes, 0)
         self.happening = Happening(self._now_ns)
@@ -134,9 +134,10 @@ class Stage:
         self._starts[node] += 1
         delay_ns = self._readers[number].delay_ns
         setting = setting_of(self._scenario, self._plan, number, self._starts[node], delay_ns)
-        machine = self._make(setting, self._scenario.options)
+        machine = self._spec.machine(setting, self._scenario.options)
         if self._starts[node] == 1:
-            world.add(number, machine, self.clocks[node].local)
+            clock = self.clocks[node]
+            world.add(number, machine, clock.shows, clock.of(self._spec.clock).shows)
         else:
             world.start(number, machine)
         ready = Log(NoteKind.READY, values=Ready(world.now))
@@ -176,10 +177,10 @@ class Stage:
     def set_clock(self, node: str, offset_ns: int | None, step_ns: int | None, drift_ppb: int | None) -> None:
         clock, now = self.clocks[node], self._world.now
         if step_ns is not None:
-            offset_ns = clock.local(now) - now + step_ns
+            offset_ns = clock.shows(now) - now + step_ns
         clock.change(now, offset_ns, drift_ppb)
         if self._world.runs(_number(node)):
-            self._world.clock_changed(_number(node), (clock.local(now) - now, clock.drift_ppb))
+            self._world.clock_changed(_number(node), (clock.shows(now) - now, clock.drift_ppb))
 
     def read_slowly(self, node: str, read_delay_ns: int, buffer_bytes: int | None) -> None:
         reader = self._readers[_number(node)]

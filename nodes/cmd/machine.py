@@ -14,7 +14,6 @@ from nodes.cmd.options import CmdOptions
 from nodes.cmd.orders import order_for
 from nodes.cmd.reliable import Arrived, Copy, Reliable, Restarted, Result, Silent, Welcomed
 from nodes.cmd.rules import NUMBERING
-from nodes.forward import Forward
 from nodes.lives import refused
 from nodes.machine import Input, Log, Output, Received, Send, Setting, Submit
 from nodes.wire import Pdu
@@ -54,7 +53,6 @@ class Cmd:
             attempts=options.attempts,
             window=options.window,
         )
-        self._forward = Forward()
         self._queue: list[_Queued] = []
         self._oldest: dict[int, int] = {}  # source -> t of its oldest message in the Queue
         self._overflow = False  # the alarm was given
@@ -63,7 +61,6 @@ class Cmd:
     # the machine
 
     def step(self, event: Input, now_ns: int) -> list[Output]:
-        now_ns = self._forward.time_ns(now_ns)
         if isinstance(event, Submit):
             return self._submitted(event, now_ns)
         outputs: list[Output] = []
@@ -75,7 +72,7 @@ class Cmd:
 
     @property
     def deadline(self) -> int | None:
-        return self._forward.local_ns(self._reliable.deadline)
+        return self._reliable.deadline
 
     def settled(self) -> bool:
         return not self._queue and self._reliable.idle()

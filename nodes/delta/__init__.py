@@ -19,6 +19,7 @@ def misfit(options: DeltaOptions, nodes: int, rate_bps: int) -> str:
 PROTOCOL = ProtocolSpec(
     name="delta",
     transport="udp",
+    clock="local",
     options=DeltaOptions,
     make=Delta,
     misfit=misfit,

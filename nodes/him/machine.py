@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nodes.forward import Forward
 from nodes.him.core import Core
 from nodes.him.membership import Membership
 from nodes.him.options import HimOptions
@@ -39,7 +38,6 @@ class Him:
 
     def __init__(self, setting: Setting, options: HimOptions) -> None:
         core = self._core = Core(setting, options)
-        self._forward = Forward()
         self._membership = Membership(core, self._view_changed, self._excluded, self._dispatch)
         self._sender = Sender(core, self._membership.disjoin, self._membership.before_data)
         self._tester = self._sender.tester = Tester(core, self._sender.own_result, self._sender.evidence)
@@ -76,11 +74,11 @@ class Him:
     def deadline(self) -> int | None:
         if not self._started:
             return 0  # at once: the first view is noted, or the JOIN sent
-        return self._forward.local_ns(self._core.timers.next_ns)
+        return self._core.timers.next_ns
 
     def step(self, event: Input, now_ns: int) -> list[Output]:
         core = self._core
-        core.now_ns = now_ns = self._forward.time_ns(now_ns)
+        core.now_ns = now_ns
         core.out = []
         if not self._started:
             self._started = True

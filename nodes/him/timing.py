@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from nodes.him.options import HimOptions
 
 _WRAP = 2**32  # of a time stamp, in microseconds
-_LONGEST_US = 60_000_000  # a longer round trip is no measurement but a clock that was moved
+_LONGEST_US = 60_000_000  # a longer round trip is no measurement: nobody sent that stamp
 
 
 def stamp(now_ns: int) -> int:

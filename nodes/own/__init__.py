@@ -19,6 +19,7 @@ PROTOCOL = ProtocolSpec(
     transport="any",
     options=OwnOptions,
     make=_make,
+    clock="local",
     brings_program=True,
     properties=("NC",),
     notes=None,

@@ -108,7 +108,7 @@ class Keeper:
             Path(directory).mkdir(parents=True, exist_ok=True)
             os.chown(directory, user.pw_uid, user.pw_gid)
         now = time.time_ns()
-        set_wall_clock(self._clock.local(now) - now, self._clock.drift_ppb)
+        set_wall_clock(self._clock.shows(now) - now, self._clock.drift_ppb)
         self._to_start = deque(self._daemons())
         self._programs: dict[str, _Program] = {}
         self._talk = talk(config, self._note, self._say)
@@ -329,7 +329,7 @@ class Keeper:
         elif word == "clock":
             now = time.time_ns()
             self._clock.change(now, value.get("offset_ns"), value.get("drift_ppb"))
-            offset = self._clock.local(now) - now
+            offset = self._clock.shows(now) - now
             set_wall_clock(offset, self._clock.drift_ppb)
             self._note(Log(NoteKind.CLOCK, values=ClockSet(offset, self._clock.drift_ppb)))
         else:
@@ -341,7 +341,7 @@ class Keeper:
     def _note(self, what: Log) -> None:
         self._noted += 1
         self._tally.count(self._me, what.kind)
-        local_ns = self._clock.local(time.time_ns())
+        local_ns = self._clock.shows(time.time_ns())
         note = what.note(self._me, self._config.setting.incarnation, self._noted, local_ns)
         self._loopback.send([encode(note)])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nodes.forward import Forward
 from nodes.machine import Input, Output, Received, Setting, Submit
 from nodes.st.core import Core, Rows, earliest
 from nodes.st.membership import Everybody
@@ -22,7 +21,6 @@ class St:
     def __init__(self, setting: Setting, options: StOptions) -> None:
         rows = Rows(StData, StRst, StRstPak, StRstAck)
         core = self.core = Core(setting, options, rows, slot=tuple(range(len(setting.members))))
-        self._forward = Forward()
         everybody = Everybody(setting.members)
         self.transfer = Transfer(core, everybody)
         self.recovery = Recovery(core, everybody, self.transfer)
@@ -30,12 +28,12 @@ class St:
     @property
     def deadline(self) -> int | None:
         """The earlier of T_ack and T_r."""
-        return self._forward.local_ns(earliest(self.transfer.deadline, self.recovery.deadline))
+        return earliest(self.transfer.deadline, self.recovery.deadline)
 
     def step(self, event: Input, now_ns: int) -> list[Output]:
         """Take one input."""
         core = self.core
-        core.now_ns = self._forward.time_ns(now_ns)
+        core.now_ns = now_ns
         if isinstance(event, Received):
             if self.transfer.admits(event.pdu):
                 self._dispatch(event.pdu)

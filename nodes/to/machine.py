@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nodes.forward import Forward
 from nodes.machine import Farewell, Input, Log, Output, Received, Setting, Submit
 from nodes.st.core import Core, Rows, earliest
 from nodes.st.recovery import Recovery
@@ -52,7 +51,6 @@ class To:
     def __init__(self, setting: Setting, options: ToOptions) -> None:
         rows = Rows(ToData, ToRst, ToRstPak, ToRstAck)
         core = self.core = Core(setting, options.transfer(), rows, slot=(0,) * len(setting.members))
-        self._forward = Forward()
         attempt = self.attempt = Attempt()
         self.standing = Standing(core, options)
         manner = Manner(core, self.standing, attempt, live=options.recovery == "live")
@@ -99,12 +97,12 @@ class To:
     @property
     def deadline(self) -> int | None:
         """The earliest timer; before the start, at once."""
-        return self._forward.local_ns(self._due)
+        return self._due
 
     def step(self, event: Input, now_ns: int) -> list[Output]:
         """Take one input."""
         core = self.core
-        core.now_ns = now_ns = self._forward.time_ns(now_ns)
+        core.now_ns = now_ns
         if not self._started:
             self._start()
         elif self._due is not None and now_ns - self._due > self.timers.heartbeat:

@@ -32,7 +32,7 @@ COMPUTING = {
     *("__future__", "abc", "bisect", "collections", "dataclasses", "enum", "functools", "hashlib", "heapq", "hmac"),
     *("itertools", "math", "random", "re", "struct", "types", "typing", "zlib"),
 }
-OF_ALL_MACHINES = {"facet", "forward", "lines", "lives", "machine", "wire"}  # of nodes/
+OF_ALL_MACHINES = {"clock", "facet", "lines", "lives", "machine", "wire"}  # of nodes/
 BUILT_ON = {"to": {"st"}, "tcp": {"him"}, "maelstrom": {"program"}}  # a protocol whose parts another one uses
 # These are processes, and programs are asked, or run, in their place.
 NO_MACHINE = {

@@ -12,7 +12,10 @@ from harness.scenario.faults.stage import Stage
 @fault
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockChange(OfNodes):
-    """A node's local clock: `offset` against true time, `step` from where it is, `drift` from now on."""
+    """A node's local clock: `offset` against true time, `step` from where it is, `drift` from now on.
+
+    Protocols that measure lengths of time alone live by a clock that has its drift, and is not set (nodes/facet.py).
+    """
 
     KIND: ClassVar[str] = "clock"
     offset_ns: Annotated[int, "shift"] | None = None
