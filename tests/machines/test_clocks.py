@@ -97,7 +97,7 @@ def test_two_of_three_go_on_though_a_clock_is_set_back(monkeypatch: pytest.Monke
 def test_what_was_lost_is_repeated_though_a_clock_is_set(
     case: str, broken: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What explore found: what was to be repeated in some milliseconds waited for as long as the clock was set back, and
+    """What explore found: what was to be repeated in some milliseconds waited as long as the clock was set back, and
     time by which it was set forward was taken for silence."""
     scenario = load(corpus()[case])
     assert not judged(scenario).against
