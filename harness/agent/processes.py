@@ -126,7 +126,10 @@ def _leave_only(control: int, namespace: int) -> None:
 
 def receive(process: Process) -> tuple[str, Any]:
     """The next word from a node."""
-    message = process.control.recv(_MESSAGE_MAX)
+    try:
+        message = process.control.recv(_MESSAGE_MAX)
+    except ConnectionResetError:  # it has ended, with a word of ours unread; its own last one is there
+        message = process.control.recv(_MESSAGE_MAX)
     if not message:
         _, status = os.waitpid(process.pid, 0)
         how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"

@@ -94,5 +94,6 @@ class Texts:
         return dict(value)
 
 
+CODECS["names"] = OneOrMore()
 CODECS["texts"] = Texts()
 CODECS["distribution"] = DistributionCodec()

@@ -7,9 +7,11 @@ place in its file system, `here` what lies where its programs are started.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import hashlib
 import os
 import pwd
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -20,9 +22,11 @@ from harness.engines.outcome import EngineError, MachineLacks
 from harness.scenario.problems import Problem
 from harness.scenario.schema import Problems
 from nodes.facet import ProtocolSpec
+from nodes.program.options import TEMPLATE, WORDS
 
 PLACE = "program"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_BRACED = re.compile(r"\{(\w+)\}")
 _FilePairs = tuple[tuple[str, str], ...]
 
 
@@ -37,6 +41,7 @@ def find(spec: ProtocolSpec, options: Any, scenario: Path, problems: Problems) -
             problems.append(Problem((spec.name, "files"), reason))
         else:
             used.append(f"{target} {_hash(Path(source))}")
+    problems += _misspelt(spec, found)
     for path in _found(options).values():
         if path is not None:
             used.append(f"{path} {_hash(Path(path))}{_package(path)}")
@@ -74,7 +79,7 @@ def take_along(options: Any, run_dir: Path) -> Any:
 
 def without_places(options: Any) -> Any:
     """The options as they are wherever the files lie: what they are is in `used`."""
-    return _placed(options, lambda name: "*.in" if name.endswith(".in") else "*")
+    return _placed(options, lambda name: f"*{TEMPLATE}" if name.endswith(TEMPLATE) else "*")
 
 
 def _placed(options: Any, place: Any) -> Any:
@@ -83,6 +88,20 @@ def _placed(options: Any, place: Any) -> Any:
 
     nodes = tuple(dataclasses.replace(one, files=placed(one.files)) for one in options.node)
     return dataclasses.replace(options, files=placed(options.files), node=nodes)
+
+
+def _misspelt(spec: ProtocolSpec, options: Any) -> Iterator[Problem]:
+    """Words in braces that stand for nothing, and are nearly one that stands for something."""
+    texts = [("command", word) for one in (*options.daemons(), *options.node) for word in one.command or ()]
+    texts += [("environment", value) for one in (*options.daemons(), *options.node) for _, value in one.environment]
+    for _, source in _all_files(options):
+        if source.endswith(TEMPLATE) and os.path.isfile(source):  # noqa: PTH113
+            texts.append(("files", Path(source).read_text(errors="replace")))
+    known = (*WORDS, *dict(options.words))
+    for key, text in texts:
+        for word in set(_BRACED.findall(text)) - set(known):
+            for near in difflib.get_close_matches(word, known, n=1, cutoff=0.8):
+                yield Problem((spec.name, key), f"{{{word}}} stands for nothing; did you mean {{{near}}}?")
 
 
 def _all_files(options: Any) -> Iterator[tuple[str, str]]:
@@ -118,7 +137,7 @@ def _users(options: Any) -> dict[str, str | None]:
 def _copied(files: _FilePairs, place: Path, run_dir: Path) -> _FilePairs:
     copies = []
     for target, source in files:
-        suffix = ".in" if source.endswith(".in") else ""
+        suffix = TEMPLATE if source.endswith(TEMPLATE) else ""
         copy = place / ("root" if target.startswith("/") else "here") / (target.removeprefix("/") + suffix)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, copy)

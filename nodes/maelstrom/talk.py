@@ -105,6 +105,8 @@ class MaelstromTalk(Talk):
 
     def _compare(self, messages: list[int]) -> None:
         """A read with those before it."""
+        if not all(type(value) is int for value in messages):
+            raise TypeError("what was read are whole numbers")
         found = set(messages)
         for value in sorted(found - self._read):
             origin, number = divmod(value, NUMBERS)
@@ -117,8 +119,8 @@ class MaelstromTalk(Talk):
     # the node
 
     def hear(self, line: str) -> None:
-        message = json.loads(line)
         try:
+            message = json.loads(line)
             to, body = message["dest"], message["body"]
             if to == self._client:
                 self._answered(body)
@@ -128,7 +130,7 @@ class MaelstromTalk(Talk):
                 self._send(int(to[1:]), line.encode())
             else:
                 self.note(Log(NoteKind.ALARM, text=f"there is no {to}, to whom a message was sent"))
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"no message as Maelstrom has them ({type(error).__name__}: {error})") from None
 
     def _send(self, dest: int, data: bytes) -> None:

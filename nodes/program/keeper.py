@@ -29,7 +29,7 @@ from nodes.lines import listed, log
 from nodes.links import Loopback
 from nodes.machine import Log
 from nodes.program.machine import HOME, become_program, leave_machine, set_wall_clock
-from nodes.program.options import Daemon, ProgramOptions
+from nodes.program.options import WORDS, Daemon, ProgramOptions
 from nodes.program.talk import Talk
 from nodes.shell import NodeConfig, NotReady
 from nodes.tally import Tally
@@ -41,7 +41,8 @@ _PR_SET_NAME, _PR_SET_TIMERSLACK = 15, 29
 _LOOK_NS = 10_000_000  # how often it is seen whether there is a file, or somebody listens
 _FAREWELL_NS = 10_000_000_000  # for so long a program that is asked to end may take
 _TAIL_LINES = 10
-_LINE_MAX = 60_000
+_LINE_MAX = 8_000_000  # who talks may say long messages
+_QUOTED_MAX = 300
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _LISTENING = "0A"
 
@@ -72,6 +73,7 @@ class _Program:
     rules: Sequence[tuple[re.Pattern[str], str]]
     rest: bytes = b""
     tail: deque[str] = field(default_factory=lambda: deque(maxlen=_TAIL_LINES))
+    heard_out: bool = False  # nobody holds the other end of its output
 
     @property
     def output(self) -> int:
@@ -123,11 +125,11 @@ class Keeper:
         self._send("ready", os.getpid())
         while not self._stopped:
             wait_ns = self._due(time.time_ns())
-            outputs = (one.output for one in self._programs.values())
+            outputs = (one.output for one in self._programs.values() if not one.heard_out)
             listen = [self._control.fileno(), self._ended, *outputs, *self._talk.listens]
             found = readable(listen, wait_ns)
-            for program in list(self._programs.values()):
-                if program.output in found:
+            for program in self._programs.values():
+                if not program.heard_out and program.output in found:
                     self._hear(program)
             if any(one in found for one in self._talk.listens):
                 self._talk.receive()
@@ -208,62 +210,62 @@ class Keeper:
         data = os.read(program.output, 65_536)
         talks = program.daemon.called == self._options.talks
         if not data:
-            self._listen_no_more(program)
+            program.heard_out = True
+            os.close(program.log)
+            assert program.process.stdout is not None
+            program.process.stdout.close()
+            self._miss(program)
             return
         if not talks:
             os.write(program.log, data)
         *lines, program.rest = (program.rest + data).split(b"\n")
         if len(program.rest) > _LINE_MAX:
+            if talks:
+                raise ProgramError(f"{program.daemon.called} said a line without end: {_quoted(program.rest)}")
             program.rest = b""
         for line in lines:
             text = line.decode(errors="replace").rstrip("\r")
             program.tail.append(text)
-            if talks:
-                try:
+            try:
+                if talks:
                     self._talk.hear(text)
-                except ValueError as error:
-                    raise ProgramError(f"{program.daemon.called} said {text!r}: {error}") from None
-                program.ready = self._talk.ready
-            for expression, note in program.rules:
-                if found := expression.search(text):
-                    self._note(log(found.expand(note)))
+                    program.ready = self._talk.ready
+                for expression, note in program.rules:
+                    if found := expression.search(text):
+                        self._note(log(found.expand(note)))
+            except ValueError as error:
+                raise ProgramError(f"{program.daemon.called} said {_quoted(line)}: {error}") from None
             if program.daemon.ready and not program.ready:
                 program.ready = re.search(program.daemon.ready, text) is not None
 
-    def _listen_no_more(self, program: _Program) -> None:
-        """Nobody holds the other end of its output."""
-        with contextlib.suppress(KeyError):
-            del self._programs[program.daemon.called]
-        status = program.process.wait()
-        os.close(program.log)
-        assert program.process.stdout is not None
-        program.process.stdout.close()
-        if self._leaving:
-            if not self._programs:
-                self._stopped = True
-        elif not (program.daemon.may_end and program.ready):
-            raise ProgramError(f"{program.daemon.called} ended {_how(status)}{_said(program)}")
-
     def _bury(self) -> None:
         """Processes that ended. One whose child keeps its output is missed too."""
-        for program in list(self._programs.values()):
-            if program.process.poll() is not None and not program.daemon.may_end and not self._leaving:
-                while readable([program.output], 0):
-                    if program.daemon.called not in self._programs:
-                        return
-                    self._hear(program)
-                raise ProgramError(f"{program.daemon.called} ended {_how(program.process.returncode)}{_said(program)}")
-        ours = {one.process.pid for one in self._programs.values()}
+        for program in self._programs.values():
+            self._miss(program)
+        ours = {one.process.pid for one in self._programs.values() if one.process.returncode is None}
         for pid in _zombies() - ours:  # orphans come to process 1
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
+
+    def _miss(self, program: _Program) -> None:
+        """It is an error if it has ended and may not, or can never be ready any more."""
+        if program.process.poll() is None or self._leaving:
+            return
+        daemon = program.daemon
+        silent = program.heard_out and not (daemon.ready_port or daemon.ready_file)
+        if daemon.may_end and (program.ready or not silent):
+            return
+        while not program.heard_out and readable([program.output], 0):
+            self._hear(program)
+        raise ProgramError(f"{daemon.called} ended {_how(program.process.returncode)}{_said(program)}")
 
     # time
 
     def _due(self, now: int) -> int | None:
         """Do what is due; how long nothing else will be."""
         if self._leaving:
-            self._stopped = now >= self._ready_by or not self._programs
+            heard = all(one.heard_out for one in self._programs.values())
+            self._stopped = now >= self._ready_by or (heard and _alone())
             return 0 if self._stopped else self._ready_by - now
         waits: list[int] = []
         waiting = [one for one in self._programs.values() if not one.ready]
@@ -305,10 +307,14 @@ class Keeper:
         if program is None:
             return False  # after a restart it is not there yet; when it is started, this is asked again
         assert program.process.stdin is not None
-        with contextlib.suppress(BlockingIOError, BrokenPipeError):
+        try:
             while self._unsent:
                 self._unsent = self._unsent[os.write(program.process.stdin.fileno(), self._unsent) :]
-        return bool(self._unsent)
+        except BlockingIOError:
+            return True
+        except BrokenPipeError:
+            self._unsent = b""  # nobody will read it
+        return False
 
     # the harness
 
@@ -318,9 +324,7 @@ class Keeper:
             self._stopped = True
         elif word == "leave":
             self._leaving, self._ready_by = True, time.time_ns() + _FAREWELL_NS
-            for program in self._programs.values():
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(program.process.pid, signal.SIGTERM)
+            _signal_all(signal.SIGTERM)
         elif word == "freeze":
             _signal_all(signal.SIGSTOP)
             self._send("frozen", None)
@@ -357,14 +361,14 @@ def _words(config: NodeConfig) -> dict[str, str]:
     addresses = dict(reversed(config.attachment.for_programs))  # the first of each
     node = f"n{config.setting.me}"
     members = [f"n{one}" for one in config.setting.members]
-    return {
-        "me": str(config.setting.me),
-        "node": node,
-        "address": addresses[node],
-        "members": ",".join(members),
-        "addresses": ",".join(addresses[one] for one in members),
-        **dict(config.options.words),
-    }
+    own = (
+        str(config.setting.me),
+        node,
+        addresses[node],
+        ",".join(members),
+        ",".join(addresses[one] for one in members),
+    )
+    return dict(zip(WORDS, own, strict=True)) | dict(config.options.words)
 
 
 def _user(daemon: Daemon) -> pwd.struct_passwd:
@@ -400,6 +404,11 @@ def _zombies() -> set[int]:
     return found
 
 
+def _alone() -> bool:
+    """Has all else on this machine ended?"""
+    return [path.name for path in Path("/proc").glob("[0-9]*")] == ["1"]
+
+
 def _signal_all(number: int) -> None:
     """To all of the node but this process."""
     with contextlib.suppress(ProcessLookupError):
@@ -410,6 +419,11 @@ def _how(status: int) -> str:
     return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
 
 
+def _quoted(line: bytes) -> str:
+    text = line[: 2 * _QUOTED_MAX].decode(errors="replace").rstrip("\r")
+    return f"{text[:_QUOTED_MAX]!r}{' ...' if len(text) > _QUOTED_MAX else ''}"
+
+
 def _said(program: _Program) -> str:
-    lines = "".join(f"\n    {line}" for line in program.tail)
+    lines = "".join(f"\n    {line[:_QUOTED_MAX]}" for line in program.tail)
     return f"; its last words:{lines}" if lines else ", without a word"

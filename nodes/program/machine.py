@@ -13,8 +13,9 @@ import pwd
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from nodes.program.options import TEMPLATE
+
 HOME = "/node"  # where programs are started
-TEMPLATE = ".in"  # a file whose words in braces are replaced
 
 _MS_BIND, _MS_REC, _MS_PRIVATE, _MNT_DETACH = 4096, 16384, 1 << 18, 2
 _NEWNS, _NEWTIME, _NEWUTS, _NEWIPC = 0x20000, 0x80, 0x04000000, 0x08000000

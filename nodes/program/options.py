@@ -15,6 +15,10 @@ Texts = Annotated[tuple[tuple[str, str], ...], "texts"]  # a table of texts, by 
 _ADAPTER = "adapter"
 _NAME = re.compile(r"[A-Za-z0-9._+-]+")
 _USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+TEMPLATE = ".in"  # of files in which words in braces are replaced
+WORDS = ("me", "node", "address", "members", "addresses")  # in braces, of every node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +40,7 @@ class Daemon:
     may_end: bool = False  # a run goes on without it
 
     def __post_init__(self) -> None:
-        if not self.command or not self.command[0]:
-            raise ValueError("command is a list: the program and its arguments")
+        _check_command(self.command)
         if not _NAME.fullmatch(self.called):
             raise ValueError(f"name is letters, digits and . _ + -, not {self.called!r}")
         if not _USER.fullmatch(self.user):
@@ -46,6 +49,7 @@ class Daemon:
             raise ValueError("ready is a line, a port or a file: one of them")
         if self.ready_port is not None and not 0 < self.ready_port < 65536:
             raise ValueError("ready_port is 1 to 65535")
+        _check_environment(self.environment)
         _expression(self.ready, "ready")
         for note in self.notes:
             if len(note) != 2:
@@ -87,14 +91,15 @@ class Adapter:
 class OfNodes:
     """[[program.node]]: what is otherwise at some nodes. Files and environment are added, or take a place."""
 
-    node: tuple[str, ...]
+    node: Annotated[tuple[str, ...], "names"]
     command: tuple[str, ...] | None = None
     environment: Texts = ()
     files: Texts = ()
 
     def __post_init__(self) -> None:
-        if not self.node:
-            raise ValueError("node is a list of nodes")
+        if self.command is not None:
+            _check_command(self.command)
+        _check_environment(self.environment)
         _check_files(self.files)
 
 
@@ -123,6 +128,11 @@ class ProgramOptions:
         for key in ("directories", "needs"):
             if not all(one.startswith("/") for one in getattr(self, key)):
                 raise ValueError(f"{key} are whole paths")
+        for word, _ in self.words:
+            if word in WORDS or not _WORD.fullmatch(word):
+                raise ValueError(f"words has {word!r}: a word that is not {', '.join(WORDS)}")
+        if unknown := [one for one in self.packages if not _PACKAGE.fullmatch(one)]:
+            raise ValueError(f"packages has {unknown[0]!r}, which is no name of a package of Debian")
         if not all(self.build) or not all(word for words in self.build for word in words[:1]):
             raise ValueError("build is a list of commands, each a list: the program and its arguments")
         if self.adapter and self.speaks:
@@ -140,6 +150,19 @@ class ProgramOptions:
         """In the order in which they are started, each when the one before it is ready."""
         adapter = () if self.adapter is None else (self.adapter.daemon(),)
         return (self.main, *self.also, *adapter)
+
+
+def _check_command(command: Sequence[str]) -> None:
+    if not command or not command[0] or "\0" in "".join(command):
+        raise ValueError("command is a list: the program and its arguments")
+
+
+def _check_environment(variables: Sequence[tuple[str, str]]) -> None:
+    for name, value in variables:
+        if not name or "=" in name or "\0" in name + value:
+            raise ValueError(f"environment has {name!r}, which is no variable")
+        if name.startswith("TUTTI_"):
+            raise ValueError(f"environment has {name}: what begins with TUTTI_ is told by tutti")
 
 
 def _check_files(files: Sequence[tuple[str, str]]) -> None:

@@ -91,6 +91,9 @@ OK = 'answer = {"type": body["type"] + "_ok", "in_reply_to": body["msg_id"]}'
         ("print('{}', flush=True)", "no message as Maelstrom has them (KeyError: 'dest')"),
         (f"{OK}; answer['in_reply_to'] += 1", "it answers nothing that its client has asked, or twice"),
         (f"{OK}; answer['type'] = 'oh'", "the answer to init is init_ok, or an error"),
+        ("print('x' * 100_000, flush=True)", f"python3 said '{'x' * 300}' ...: "),
+        ("print('x' * 9_000_000, flush=True)", "python3 said a line without end: 'xx"),
+        ("print('[' * 10_000, flush=True)", "no message as Maelstrom has them (RecursionError"),
         ("raise SystemExit(4)", "python3 ended with status 4"),
         ("continue", "python3 was not ready within 1 s"),
     ],
@@ -99,6 +102,18 @@ def test_what_no_node_of_maelstrom_says_ends_the_run(said: str, reason: str, tmp
     with pytest.raises(EngineError) as error:
         _run(tmp_path, ANSWERS.format(said))
     assert reason in str(error.value)
+
+
+@pytest.mark.parametrize("read", ["[1.5]", '["a"]', "[true]", "7"])
+def test_what_is_read_of_a_broadcast_are_whole_numbers(read: str, tmp_path: Path) -> None:
+    said = f"""{OK}
+    if body["type"] == "read":
+        answer["messages"] = json.loads({read!r})
+"""
+    (tmp_path / "node.py").write_text(ANSWERS.format(said))
+    text = SCENARIO.format(directory=tmp_path, topology=LAN).replace('"echo"', '"broadcast"')
+    with pytest.raises(EngineError, match="no message as Maelstrom has them"):
+        run(text, tmp_path / "run")
 
 
 def test_errors_and_strangers_are_alarms_and_another_echo_is_a_violation(tmp_path: Path) -> None:

@@ -227,6 +227,37 @@ def test_faults_hit_all_that_a_node_has_started(tmp_path: Path) -> None:
     assert max(late - early for early, late in itertools.pairwise(shown)) > 3_599_000
 
 
+BACKGROUND = """
+import os, signal, socket, time
+if os.fork():
+    os._exit(0)
+os.setsid()
+for descriptor in (0, 1, 2):
+    os.dup2(os.open("/dev/null", os.O_RDWR), descriptor)
+time.sleep(0.02)
+listening = socket.create_server(("", 80))
+signal.signal(signal.SIGTERM, lambda *_: (open("/var/farewell", "w").close(), os._exit(0)))
+signal.pause()
+"""
+
+
+def test_a_program_may_go_into_the_background_and_close_its_output(tmp_path: Path) -> None:
+    """One that has is asked to leave like any other, and so it is on its disk when its node comes back."""
+    faults = "".join(
+        f'[[fault]]\nat = "{at}"\nkind = "{kind}"\nnode = "n1"\n'
+        for at, kind in (("10ms", "leave"), ("20ms", "restart"))
+    )
+    more = """
+        may_end = true
+        ready_port = 80
+        [[program.also]]
+        command = ["sh", "-c", "ls /var/farewell; exec >&- 2>&-; sleep 99"]
+        """
+    where, _ = _run(tmp_path, BACKGROUND, more, faults)
+    lives = (where.logs / "n1-sh.txt").read_text().splitlines()
+    assert ["No such file" in life for life in lives] == [True, False]
+
+
 SLEEPS = "import time\ntime.sleep(9)"
 SPEAKS = "import time\nprint('soon', flush=True)\ntime.sleep(9)"
 
@@ -238,6 +269,13 @@ SPEAKS = "import time\nprint('soon', flush=True)\ntime.sleep(9)"
         ("import os\nos.kill(os.getpid(), 11)", "", "python3 ended by SIGSEGV, without a word"),
         (SPEAKS, 'ready = "never"', "python3 was not ready within 0.5 s; its last words:\n    soon"),
         (SLEEPS, "ready_port = 80", "python3 was not ready within 0.5 s, without a word"),
+        (
+            "print('at x', flush=True)",
+            "notes = [['at (.)', 'view seq=\\1']]",
+            "python3 said 'at x': invalid literal for int()",
+        ),
+        (BACKGROUND, "ready_port = 80", "python3 ended with status 0, without a word"),
+        (BACKGROUND.replace("80", "81"), "may_end = true\nready_port = 80", "python3 was not ready within 0.5 s"),
         (SLEEPS, '[program.adapter]\ncommand = ["echo", "nonsense"]', "adapter said 'nonsense': an adapter"),
         (SLEEPS, 'build = [["sh", "-c", "echo no such thing; exit 1"]]', "no such thing"),
         ("", 'ready_file = "/no"\n[[program.also]]\ncommand = ["./nothing"]', "there is no executable ./nothing"),

@@ -64,6 +64,14 @@ def test_all_that_can_be_said_reads_back(tmp_path: Path) -> None:
     assert loads(dump(scenario)) == scenario
 
 
+def test_a_misspelt_word_in_a_file_is_named(tmp_path: Path) -> None:
+    path = _written(tmp_path)
+    (tmp_path / "it.conf.in").write_text("{membrs} {what} {other}\n")
+    with pytest.raises(ScenarioError) as error:
+        load(path)
+    assert "{membrs} stands for nothing; did you mean {members}?" in str(error.value)
+
+
 def test_a_run_is_what_its_files_are_not_where_they_lie(tmp_path: Path) -> None:
     one, other = (load(_written(tmp_path / name)) for name in ("one", "other"))
     assert identity(one) == identity(other)
@@ -91,6 +99,14 @@ def test_a_run_is_what_its_files_are_not_where_they_lie(tmp_path: Path) -> None:
         ('files = { "/etc', 'files = { it = 1, "/etc', "files is a table of texts"),
         ('["/var/lib/it"]', '["lib"]', "directories are whole paths"),
         ('["/usr/bin/env"]', '["env"]', "needs are whole paths"),
+        ('["dash"]', '["-y"]', "packages has '-y', which is no name of a package of Debian"),
+        ("what = ", "me = ", "words has 'me': a word that is not me, node, address, members, addresses"),
+        ("what = ", '"a b" = ', "words has 'a b': a word that is not"),
+        ('{ ME = "{me}" }', '{ "M=E" = "1" }', "environment has 'M=E', which is no variable"),
+        ('{ ME = "{me}" }', '{ TUTTI_ME = "1" }', "environment has TUTTI_ME: what begins with TUTTI_ is told by tutti"),
+        ('{ ME = "{me}" }', '{ ME = "{nodes} ${HOME} {print}" }', "{nodes} stands for nothing; did you mean {node}?"),
+        ('"read x", "{me}"]', '"read x", "{adress}"]', "{adress} stands for nothing; did you mean {address}?"),
+        ('command = ["sleep", "9"]', "command = []", "command is a list: the program and its arguments"),
         ("ready_port = 7", "ready_port = 70000", "ready_port is 1 to 65535"),
         ("ready_port = 7", 'ready_port = 7\nready = "x"', "ready is a line, a port or a file: one of them"),
         ("ready_port = 7", 'ready = "("', "ready has '(', which is no regular expression"),
