@@ -209,7 +209,8 @@ def some_faults(draw: Draw, case: Scenario, space: Explore, times: Times) -> lis
     """One thing that goes wrong, as one or two faults."""
     kind = draw.one(space.faults)
     found = _FAULTS[kind](draw, case, space, times)
-    if found and kind not in ("drop", "delay", "duplicate") and draw.number(0, 2) == 2:
+    waits = any(fault.when for fault in found)
+    if found and not waits and kind not in ("drop", "delay", "duplicate") and draw.number(0, 2) == 2:
         return _awaiting(moment(draw, case), found)
     return found
 
@@ -241,13 +242,16 @@ def titles(protocol: str) -> tuple[str, ...]:
 
 
 def _stop(draw: Draw, case: Scenario, times: Times, kind: type[Crash] | type[Leave]) -> list[Fault]:
-    """Mostly they come back, and sometimes it happens to them again, soon."""
+    """Mostly they come back, and sometimes it happens to them again: soon, or when they say some certain thing."""
     at_ns, node = times.instant(draw), draw.some(case.nodes, 2)
     found: list[Fault] = [kind(at_ns=at_ns, node=node)]
     for again in draw.one(((False,), (False,), (True, False), ())):
         at_ns += times.length(draw)
         found.append(Restart(at_ns=at_ns, node=node))
-        if again:
+        if again and titles(case.protocol) and draw.yes():
+            when = When(pdu=PduMatch(types=(draw.one(titles(case.protocol)),), src=(int(node[0][1:]),)))
+            found += [kind(when=when, node=node[:1]), Restart(when=when, at_ns=times.length(draw), node=node[:1])]
+        elif again:
             at_ns += times.length(draw)
             found.append(kind(at_ns=at_ns, node=node))
     return found

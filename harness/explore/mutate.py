@@ -52,6 +52,15 @@ def _one_fault_less(draw: Draw, case: Scenario, space: Explore, times: Times) ->
     return replace(case, fault=case.fault[:gone] + case.fault[gone + 1 :])
 
 
+def _once_more(draw: Draw, case: Scenario, space: Explore, times: Times) -> Scenario:
+    """What has happened happens again, when its first time is over."""
+    if not case.fault:
+        return case
+    fault = draw.one(case.fault)
+    later_ns = (getattr(fault, "for_ns", None) or 0) + times.length(draw)
+    return replace(case, fault=(*case.fault, replace(fault, at_ns=fault.at_ns + later_ns)))
+
+
 def _at_another_time(draw: Draw, case: Scenario, space: Explore, times: Times) -> Scenario:
     if not case.fault:
         return case
@@ -82,6 +91,7 @@ def _another_option(draw: Draw, case: Scenario, space: Explore, times: Times) ->
 _CHANGES = (
     _another_fault,
     _another_fault,
+    _once_more,
     _at_another_time,
     _one_fault_less,
     _another_message,

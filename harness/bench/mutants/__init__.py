@@ -4,7 +4,7 @@ A mutant is killed by the first test that fails with it. The tests that reach it
 each may take a multiple of the CPU time that it takes without a mutant. What no test sees is shown with its change.
 
 With a search it is asked whether `tutti explore` sees more than people think of: what the tests with schedules written
-by hand let pass is looked for.
+by hand let pass, and what changes a golden history, is looked for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Annotated
 
 from harness.bench.mutants.journal import Journal
 from harness.bench.mutants.operators import Mutant, mutants
-from harness.bench.mutants.trial import BUILD, Known, apart, explored, killer, measured
+from harness.bench.mutants.trial import BUILD, Known, another, apart, explored, killer, measured
 from harness.bench.row import Refused, Row
 from harness.closure import ROOT, hash_of
 
@@ -53,6 +53,14 @@ class Found(Row):
 
 
 @dataclass(frozen=True, slots=True)
+class Same(Row):
+    """What no test sees, and what is not looked for."""
+
+    name: Annotated[str, "SAME {}: every golden history is as it was"]
+    diff: Annotated[str, "\n{}"]
+
+
+@dataclass(frozen=True, slots=True)
 class Killed(Row):
     """What a test saw; shown where single mutants were asked for."""
 
@@ -68,6 +76,7 @@ class Share(Row):
     mutants: Annotated[int, "{} mutants"]
     killed: Annotated[int, "{} killed"]
     timed_out: Annotated[int, "{} timed out"]
+    same: Annotated[int | None, "{} the same"]
     found: Annotated[int | None, "{} found by the search"]
     survived: Annotated[int, "{} survived: {row.seen:.0%} seen"]
 
@@ -82,12 +91,13 @@ class End:
 
     tests: int  # that reach it
     killed: str  # by which of them; empty: by none
+    same: bool  # every golden history is as it was: then there is no search
     found: str  # what the search says; empty: nothing, or it was not asked
 
     @property
     def survived(self) -> bool:
         """Nobody saw it."""
-        return not self.killed and not self.found
+        return not self.killed and not self.same and not self.found
 
 
 def bench_mutants(
@@ -118,9 +128,17 @@ def bench_mutants(
         if killed is None:
             killed = apart(killer, mutant, found) if found else ""
             kept.add(f"{mutant.name} tests {tested}", killed := _TIMED_OUT if killed is None else killed)
-        end = End(len(found), killed, looked_for(mutant) if explore is not None and not killed else "")
+        wanted = explore is not None and not killed
+        same = wanted and not changed(mutant)
+        end = End(len(found), killed, same, looked_for(mutant) if wanted and not same else "")
         sys.stderr.write(f"{mutant.name}: {end}\n")
         return mutant, end
+
+    def changed(mutant: Mutant) -> bool:
+        known = kept.get(f"{mutant.name} histories {tested}")
+        if known is None:
+            kept.add(f"{mutant.name} histories {tested}", known := apart(another, mutant) != "")
+        return bool(known)
 
     def looked_for(mutant: Mutant) -> str:
         assert explore is not None
@@ -136,6 +154,8 @@ def bench_mutants(
             ends.setdefault(mutant.protocol, []).append(end)
             if end.survived:
                 yield Survivor(mutant.name, end.tests, mutant.diff(source(mutant.path)))
+            elif end.same:
+                yield Same(mutant.name, mutant.diff(source(mutant.path)))
             elif end.found:
                 yield Found(mutant.name, end.found)
             elif only:
@@ -149,8 +169,11 @@ def bench_mutants(
 def _share(name: str, ends: list[End], explore: float | None) -> Share:
     timed_out = sum(end.killed == _TIMED_OUT for end in ends)
     found, survived = sum(bool(end.found) for end in ends), sum(end.survived for end in ends)
-    killed = len(ends) - timed_out - found - survived
-    return Share(name, len(ends), killed, timed_out, None if explore is None else found, survived)
+    same = sum(end.same for end in ends)
+    killed = len(ends) - timed_out - same - found - survived
+    if explore is None:
+        return Share(name, len(ends), killed, timed_out, None, None, survived)
+    return Share(name, len(ends), killed, timed_out, same, found, survived)
 
 
 def source(path: str) -> bytes:
