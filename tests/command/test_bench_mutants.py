@@ -11,6 +11,7 @@ from itertools import count
 import pytest
 
 from harness.bench.mutants import PROTOCOLS, drawn, reaching
+from harness.bench.mutants.golden import histories
 from harness.bench.mutants.operators import mutants
 from harness.bench.mutants.trial import Known, apart, limit_cpu
 from harness.closure import ROOT
@@ -120,6 +121,23 @@ def test_a_mutant_is_killed_or_survives_and_no_file_is_changed() -> None:
     assert f"SURVIVED {unseen.name}, 0 tests reach it" in done.stdout
     assert "delta, 2 mutants, 1 killed, 0 timed out, 1 survived: 50% seen" in done.stdout
     assert (of_rule.read_bytes(), of_figure.read_bytes()) == sources
+
+
+def test_golden_histories_are_those_of_the_rules_that_are_searched() -> None:
+    found = [one.name.partition("[")[2].removesuffix("]") for name in PROTOCOLS for one in histories(name)]
+    of_delta = ["delta-repaired", "delta-unbounded", "delta-hold"]
+    assert found == ["st-repaired", "to-repaired", "to-live", *of_delta, "him-tree", "cmd-repaired"]
+
+
+def test_what_changes_a_golden_history_is_looked_for_and_nothing_else() -> None:
+    unseen = "nodes/delta/schemes.py", "nodes/delta/evaluation.py"  # the wire's tests reach neither
+    found = [mutants(path, (ROOT / path).read_bytes()) for path in unseen]
+    changing = next(one for one in found[0] if one.operator == "negate").name
+    same = next(one for one in found[1] if one.in_function).name
+    words = ["--only", changing, "--only", same, "--tests", "tests/machines/test_delta_wire.py", "--explore", "60"]
+    done = bench(["mutants", *words])
+    assert f"FOUND {changing}, by " in done.stdout and f"SAME {same}: " in done.stdout, done.stdout + done.stderr
+    assert "delta, 2 mutants, 0 killed, 0 timed out, 1 the same, 1 found by the search, 0 survived" in done.stdout
 
 
 @pytest.mark.parametrize(

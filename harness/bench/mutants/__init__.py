@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from harness.bench.mutants.golden import histories
 from harness.bench.mutants.journal import Journal
 from harness.bench.mutants.operators import Mutant, mutants
-from harness.bench.mutants.trial import BUILD, Known, another, apart, explored, killer, measured
+from harness.bench.mutants.trial import BUILD, Known, apart, explored, killer, measured
 from harness.bench.row import Refused, Row
 from harness.closure import ROOT, hash_of
 
@@ -119,6 +120,7 @@ def bench_mutants(
     chosen = drawn([protocol] if protocol else PROTOCOLS, sample, seed, set(only), leave_out)
     protocols = dict.fromkeys(mutant.protocol for mutant in chosen)
     reach = {name: known(name, tests, () if explore is None else _DRAWN) for name in protocols}
+    golden = {name: [] if explore is None else histories(name) for name in protocols}
     kept = Journal(Path(journal) if journal else None)
     tested, searched = f"{hash_of(_TESTED)} {sorted(tests)} {explore is not None}", f"{hash_of(_SEARCHED)} {seed}"
 
@@ -137,7 +139,7 @@ def bench_mutants(
     def changed(mutant: Mutant) -> bool:
         known = kept.get(f"{mutant.name} histories {tested}")
         if known is None:
-            kept.add(f"{mutant.name} histories {tested}", known := apart(another, mutant) != "")
+            kept.add(f"{mutant.name} histories {tested}", known := apart(killer, mutant, golden[mutant.protocol]) != "")
         return bool(known)
 
     def looked_for(mutant: Mutant) -> str:

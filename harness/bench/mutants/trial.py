@@ -30,8 +30,6 @@ BUILD = ROOT / "build" / "mutants"
 _OURS = ("captures", "harness", "nodes", "tests", "topologies")
 _MEMORY = 4 << 30
 _WATCHED = 100  # calls of a function in a test
-_HISTORIES, _HISTORIES_S = "tests/machines/test_histories.py", 60  # of one protocol
-_RULES = {"to": ("repaired", "live"), "delta": ("repaired", "unbounded", "hold"), "him": ("tree",)}
 _TIMES, _AT_LEAST_S = 3, 3  # a test may take so many times its usual CPU time, and always so much
 
 
@@ -112,15 +110,6 @@ def killer(mutant: Mutant, tests: Sequence[Known]) -> str:
     return "" if status == pytest.ExitCode.OK else chosen.failed or "its import"
 
 
-def another(mutant: Mutant) -> str:
-    """The first golden history, of the rules that are searched, that is another one now; empty if none is."""
-    sys.meta_path.insert(0, Changed(mutant))
-    limit_cpu(_HISTORIES_S)
-    histories = _Histories(mutant.protocol)
-    status = _pytest(histories, [_HISTORIES], "--exitfirst")
-    return "" if status == pytest.ExitCode.OK else histories.failed or "its import"
-
-
 def explored(mutant: Mutant, seed: int, cpu_s: float) -> str:
     """What `tutti explore` finds in so much CPU time, in which run and when; empty if it finds nothing."""
     sys.meta_path.insert(0, Changed(mutant))
@@ -139,34 +128,12 @@ def explored(mutant: Mutant, seed: int, cpu_s: float) -> str:
     return ""
 
 
-class _First:
-    """Notes the first test that fails."""
-
-    def __init__(self) -> None:
-        self.failed = ""
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed:
-            self.failed = report.nodeid
-
-
-class _Histories(_First):
-    """Runs those of a protocol, of the rules that are searched, alone."""
-
-    def __init__(self, protocol: str) -> None:
-        super().__init__()
-        self.ends = tuple(f"[{protocol}-{rules}]" for rules in _RULES.get(protocol, ("repaired",)))
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = [item for item in items if item.nodeid.endswith(self.ends)]
-
-
-class _Chosen(_First):
-    """Runs these tests in this order, each with its limit."""
+class _Chosen:
+    """Runs these tests in this order, each with its limit, and notes the first that fails."""
 
     def __init__(self, tests: Sequence[Known]) -> None:
-        super().__init__()
         self.tests = {test.name: test for test in tests}
+        self.failed = ""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         found = {item.nodeid: item for item in items}
@@ -174,6 +141,10 @@ class _Chosen(_First):
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         limit_cpu(self.tests[item.nodeid].limit_s)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed = report.nodeid
 
 
 def measured(path: str, packages: Sequence[str]) -> list[dict[str, Any]]:
