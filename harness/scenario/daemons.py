@@ -22,7 +22,6 @@ from harness.engines.outcome import EngineError, MachineLacks
 from harness.scenario.problems import Problem
 from harness.scenario.schema import Problems
 from nodes.facet import ProtocolSpec
-from nodes.program.options import TEMPLATE, WORDS
 
 PLACE = "program"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -59,12 +58,12 @@ def take_along(options: Any, run_dir: Path) -> Any:
     place = run_dir / PLACE
     here = place / "all" / "here"
     here.mkdir(parents=True)
-    common = _copied(options.files, place / "all", run_dir)
+    common = _copied(options.files, options.template, place / "all", run_dir)
     nodes = []
     for one in options.node:
         files: _FilePairs = ()
         for node in one.node:
-            files = _copied(one.files, place / node, run_dir)
+            files = _copied(one.files, options.template, place / node, run_dir)
         nodes.append(dataclasses.replace(one, files=files))
     for command in options.build:
         done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
@@ -79,7 +78,7 @@ def take_along(options: Any, run_dir: Path) -> Any:
 
 def without_places(options: Any) -> Any:
     """The options as they are wherever the files lie: what they are is in `used`."""
-    return _placed(options, lambda name: f"*{TEMPLATE}" if name.endswith(TEMPLATE) else "*")
+    return _placed(options, lambda name: f"*{options.template}" if name.endswith(options.template) else "*")
 
 
 def _placed(options: Any, place: Any) -> Any:
@@ -95,12 +94,11 @@ def _misspelt(spec: ProtocolSpec, options: Any) -> Iterator[Problem]:
     texts = [("command", word) for one in (*options.daemons(), *options.node) for word in one.command or ()]
     texts += [("environment", value) for one in (*options.daemons(), *options.node) for _, value in one.environment]
     for _, source in _all_files(options):
-        if source.endswith(TEMPLATE) and os.path.isfile(source):  # noqa: PTH113
+        if source.endswith(options.template) and os.path.isfile(source):  # noqa: PTH113
             texts.append(("files", Path(source).read_text(errors="replace")))
-    known = (*WORDS, *dict(options.words))
     for key, text in texts:
-        for word in set(_BRACED.findall(text)) - set(known):
-            for near in difflib.get_close_matches(word, known, n=1, cutoff=0.8):
+        for word in set(_BRACED.findall(text)) - set(options.braced):
+            for near in difflib.get_close_matches(word, options.braced, n=1, cutoff=0.8):
                 yield Problem((spec.name, key), f"{{{word}}} stands for nothing; did you mean {{{near}}}?")
 
 
@@ -134,10 +132,10 @@ def _users(options: Any) -> dict[str, str | None]:
     return found
 
 
-def _copied(files: _FilePairs, place: Path, run_dir: Path) -> _FilePairs:
+def _copied(files: _FilePairs, template: str, place: Path, run_dir: Path) -> _FilePairs:
     copies = []
     for target, source in files:
-        suffix = TEMPLATE if source.endswith(TEMPLATE) else ""
+        suffix = template if source.endswith(template) else ""
         copy = place / ("root" if target.startswith("/") else "here") / (target.removeprefix("/") + suffix)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, copy)

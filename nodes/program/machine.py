@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pwd
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ HOME = "/node"  # where programs are started
 _MS_BIND, _MS_REC, _MS_PRIVATE, _MNT_DETACH = 4096, 16384, 1 << 18, 2
 _NEWNS, _NEWTIME, _NEWUTS, _NEWIPC = 0x20000, 0x80, 0x04000000, 0x08000000
 _SYS_PIVOT_ROOT = 155
+_FORGET = 5  # SYSLOG_ACTION_CLEAR
 _DEVICES = {"null": 3, "zero": 5, "full": 7, "random": 8, "urandom": 9}
 _LINKS = {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -95,10 +97,25 @@ def _change_root(disk: Path) -> None:
     os.chdir("/")
     _make_devices()
     (Path("/run") / "lock").mkdir(mode=0o1777)
-    words = Path("/dev/words")  # in place of the kernel's, among which are paths
-    words.write_text("\n")
-    _mount(str(words), "/proc/cmdline", None, _MS_BIND)
-    words.unlink()
+    _hide_host()
+
+
+def _hide_host() -> None:
+    """Put something else over what tells of the machine outside: paths, and its kernel."""
+    processor = Path("/proc/cpuinfo").read_text()
+    texts = {
+        "/proc/cmdline": "\n",
+        "/proc/template": "",
+        "/proc/cpuinfo": re.sub(r"^host\s*:.*", "core id\t\t: 0", processor, flags=re.MULTILINE),  # `ps` wants a core
+    }
+    for place, text in texts.items():
+        if Path(place).exists():
+            cover = Path("/dev/cover")
+            cover.write_text(text)
+            cover.chmod(0o444)
+            _mount(str(cover), place, None, _MS_BIND)
+            cover.unlink()
+    _check(_libc.klogctl(_FORGET, None, 0), "what the kernel has said")
 
 
 def _make_devices() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from nodes.lines import log
 from nodes.machine import Machine, Setting
@@ -107,6 +107,7 @@ class OfNodes:
 class ProgramOptions:
     """[program]. `used` is written by tutti, so that a run says what it ran."""
 
+    template: ClassVar[str] = TEMPLATE
     main: Annotated[Daemon, "flatten"]
     files: Texts = ()  # where it is at the node: where it lies, seen from the scenario
     words: Texts = ()  # what further words in braces stand for
@@ -145,6 +146,11 @@ class ProgramOptions:
     def talks(self) -> str:
         """The name of the program that is told what to submit; empty if there is none."""
         return _ADAPTER if self.adapter else self.main.called if self.speaks else ""
+
+    @property
+    def braced(self) -> tuple[str, ...]:
+        """The words that stand for something in braces."""
+        return (*WORDS, *dict(self.words))
 
     def daemons(self) -> tuple[Daemon, ...]:
         """In the order in which they are started, each when the one before it is ready."""
