@@ -22,7 +22,7 @@ from harness.agent.forger import forgeries, start_forger
 from harness.agent.guest import fork_here, read, reseed
 from harness.agent.injector import Revision, start_injector
 from harness.agent.stage import RECEIVE_BUFFER_BYTES, Stage
-from harness.agent.standing import Standing
+from harness.agent.standing import ShortOfMemoryError, Standing
 from harness.agent.traffic import Traffic
 from harness.agent.watcher import Watcher
 from harness.exchange import Answer, Exchange
@@ -81,7 +81,7 @@ def carry_out(files: Exchange, state: Path) -> None:
             findings = run.findings
     except processes.NodeFailed as error:
         failed, died = str(error), True
-    except (NotReady, RevisionError, RunFailed) as error:
+    except (NotReady, RevisionError, RunFailed, ShortOfMemoryError) as error:
         failed = str(error)
     files.give(Answer(findings, failed, died))
 

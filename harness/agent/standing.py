@@ -4,10 +4,12 @@ it is to be. It is made of a run's shape alone."""
 from __future__ import annotations
 
 import os
+import re
 import time
 
 from harness.agent import processes
 from harness.agent.branch import Branching
+from harness.agent.guest import read
 from harness.agent.notes import HarnessNotes
 from harness.agent.recorder import Point, Recorder
 from harness.exchange import Exchange
@@ -22,6 +24,12 @@ from topologies.program_multicast import MulticastRouters
 
 _BLOCK_MS = 500  # how old a block of a capture ring gets before it is written
 _RING_BYTES = 2 * 1024 * 1024
+_NODE_BYTES = 4 * 1024 * 1024  # what a node writes to of all that it is forked with
+_SPARE_BYTES = 32 * 1024 * 1024  # with less, a guest throws code away, reads it again, and does little else for hours
+
+
+class ShortOfMemoryError(RuntimeError):
+    """The guest has too little for a network of this size."""
 
 
 class Standing:
@@ -32,7 +40,7 @@ class Standing:
         self.shape = shape
         self._progress = os.open(files.progress, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
         self.plan = shape.topology.plan()
-        self.network = Network(self.plan, lambda name: self.tell(f"building {name}"))
+        self.network = Network(self.plan, self._building)
         if shape.engine == "live" and len(os.sched_getaffinity(0)) > 1:
             from topologies.ordering import keep_order
 
@@ -43,7 +51,9 @@ class Standing:
             if self.plan.routers:
                 self.helpers.append(_route_multicasts(MulticastRouters(self.network)))
         self.branching = Branching(files)
-        self.recorder = Recorder(self._points(files), _BLOCK_MS, _RING_BYTES, self.branching)
+        points = self._points(files)
+        self._need(len(points) * _RING_BYTES + shape.topology.nodes * _NODE_BYTES)
+        self.recorder = Recorder(points, _BLOCK_MS, _RING_BYTES, self.branching)
         self.notes = HarnessNotes(incarnation=1)
         self._probe()
         self.tally = Tally(shape.topology.nodes)
@@ -57,6 +67,19 @@ class Standing:
     def tell(self, how_far: str) -> None:
         """For who waits: a run that tells nothing new for long is given up."""
         os.pwrite(self._progress, f"{how_far:>24}".encode(), 0)
+
+    def _building(self, name: str) -> None:
+        self.tell(f"building {name}")
+        self._need()
+
+    def _need(self, more_bytes: int = 0) -> None:
+        """Of a guest's memory, beside what the network always needs."""
+        found = re.search(r"^MemTotal: *(\d+).*^MemAvailable: *(\d+)", read("/proc/meminfo"), re.M | re.S)
+        assert found
+        total, free = (int(kilobytes) * 1024 for kilobytes in found.groups())
+        if self.shape.engine == "virtual" and free < more_bytes + _SPARE_BYTES:
+            what = f"the guest's memory of {total >> 20} MB is too small for a network of this size"
+            raise ShortOfMemoryError(f"{what} (more of it: --memory)")
 
     def _points(self, files: Exchange) -> list[Point]:
         here = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.commands.options import json_option, set_option
+from harness.commands.options import json_option, memory_option, set_option
 
 if TYPE_CHECKING:
     from harness.scenario import Scenario
@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="another seed of the network's chance from there on")
     parser.add_argument("--seeds", type=int, metavar="N", help="as many branches, with the seeds 1 to N")
     parser.add_argument("--out", metavar="DIR", help="the run directory, or with --seeds where they are made")
-    parser.add_argument("--memory", type=int, default=2048, metavar="MB", help="of the guest (default: 2048)")
+    memory_option(parser)
     json_option(parser)
 
 

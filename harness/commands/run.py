@@ -10,7 +10,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
-from harness.commands.options import json_option, scenario_options
+from harness.commands.options import json_option, memory_option, scenario_options
 
 if TYPE_CHECKING:
     from harness.engines.outcome import MachineLacks
@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scenario", metavar="SCENARIO", help="a file, or the name of one that comes with tutti")
     scenario_options(parser)
     parser.add_argument("--out", metavar="DIR", help="the run directory (default: a new one in runs/)")
-    parser.add_argument("--memory", type=int, default=2048, metavar="MB", help="of the guest (default: 2048)")
+    memory_option(parser)
     parser.add_argument(
         "--stall",
         type=_positive,

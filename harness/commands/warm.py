@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from harness.commands.options import memory_option
 from harness.status import PASS
 
 HELP = "keep a booted guest between commands, for a while"
@@ -15,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """How long."""
     meaning = "end it when no run has begun for so long (default: 10)"
     parser.add_argument("--idle", type=float, default=10.0, metavar="MINUTES", help=meaning)
-    parser.add_argument("--memory", type=int, default=2048, metavar="MB", help="of the guest (default: 2048)")
+    memory_option(parser)
     parser.add_argument("--stop", action="store_true", help="end it now")
 
 
@@ -32,10 +33,11 @@ def call(arguments: argparse.Namespace) -> int:
     if not kernel.forks:
         raise MachineLacks("this private kernel cannot be forked: each run boots a guest of its own")
     warm.start(arguments.idle * 60)
-    template = warm.borrow(kernel, EngineOptions(memory_mb=arguments.memory))
-    if template is None:
+    lent = warm.borrow(kernel, EngineOptions(memory_mb=arguments.memory))
+    if not lent:
         raise MachineLacks("a guest of another copy of tutti is kept warm: `tutti warm --stop` ends it")
-    template.close()
+    for template in lent:
+        template.close()
     command = os.environ.get("TUTTI_COMMAND", "tutti")
     print(f"warm; it ends {arguments.idle:g} minutes after the last command, or with `{command} warm --stop`")
     return PASS

@@ -11,6 +11,7 @@ that has a template share it. When nobody holds it any more, the template ends.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import shutil
@@ -31,7 +32,9 @@ from harness.shape import Shape
 
 _NOWHERE = Path("/dev/null")  # where no directory can be made
 _WORDS = 4096
+_LENT_MOST = 4  # descriptors
 _DYING_S = 5.0
+_DEEP = "tutti-template-"
 _WAITS = b"+"  # what a fork says when it is a template
 
 
@@ -78,19 +81,20 @@ class Template:
         self._log = log
         self._ending = ending
         self._life = life
-        self._made_in: Path | None = None  # which a fork has no need of any more
-
-    def lend(self, to: socket.socket) -> None:
-        """Let somebody else use it too."""
-        socket.send_fds(to, [b"lent"], [self._control.fileno(), self._log.fileno()])
+        self._made_in: Path | None = None
 
     @staticmethod
-    def lent(by: socket.socket) -> Template | None:
-        """What somebody lends; nothing if he does not."""
-        _, passed, _, _ = socket.recv_fds(by, _WORDS, 2, socket.MSG_CMSG_CLOEXEC)
-        if len(passed) < 2:
-            return None
-        return Template(socket.socket(fileno=passed[0]), os.fdopen(passed[1], "rb"), contextlib.ExitStack())
+    def lend(to: socket.socket, *templates: Template) -> None:
+        """Let somebody else use them too."""
+        passed = [number for one in templates for number in (one._control.fileno(), one._log.fileno())]
+        socket.send_fds(to, [b"lent"], passed)
+
+    @staticmethod
+    def lent(by: socket.socket) -> list[Template]:
+        """What somebody lends."""
+        _, passed, _, _ = socket.recv_fds(by, _WORDS, _LENT_MOST, socket.MSG_CMSG_CLOEXEC)
+        pairs = zip(passed[::2], passed[1::2], strict=True)
+        return [Template(socket.socket(fileno=one), os.fdopen(log, "rb"), contextlib.ExitStack()) for one, log in pairs]
 
     def close(self) -> None:
         """Use it no more, and end it if nobody else does; runs that are under way go on."""
@@ -113,14 +117,19 @@ class Template:
                 yield Attended(files, options.stall_s, life.fileno(), lambda: self._how(life, files))
             finally:
                 _ended(life)
-        if self._made_in is not None:  # should we be killed, it would be left
-            shutil.rmtree(self._made_in, ignore_errors=True)
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Take the directory away that a deep template was made in, once it stands: its forks have their own."""
+        if self._life is not None and self._made_in is not None:
+            with contextlib.suppress(BlockingIOError):
+                self._life.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+                shutil.rmtree(self._made_in, ignore_errors=True)
 
     def deepen(self, shape: Shape) -> Template:
         """Fork it for a template in which all stands that runs of this shape begin with."""
-        where = RunDir(Path(tempfile.mkdtemp(prefix="tutti-template-")).resolve())
         with contextlib.ExitStack() as making:
-            making.callback(shutil.rmtree, where.path, ignore_errors=True)
+            where = RunDir(making.enter_context(_directory()))
             where.captures.mkdir()
             where.logs.mkdir()
             one = self.template(making.enter_context(exchange(where, shape)))
@@ -166,6 +175,33 @@ class Template:
         if not self.is_alive:
             return "its template died"
         return _ended(life) or "killed: by somebody, or because this machine's memory was full"
+
+
+@contextlib.contextmanager
+def _directory() -> Iterator[Path]:
+    """One for a deep template. Who makes one takes away what is left of those whose makers were killed: nobody holds a
+    lock on them."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_DEEP}*"):
+        with contextlib.suppress(OSError), _locked(left, fcntl.LOCK_NB):  # another's, or at work, or gone
+            shutil.rmtree(left)
+    with contextlib.ExitStack() as holding:
+        while True:
+            path = Path(tempfile.mkdtemp(prefix=_DEEP)).resolve()
+            holding.enter_context(_locked(path))
+            if path.is_dir():  # nobody took it for left before it was locked
+                break
+        holding.callback(shutil.rmtree, path, ignore_errors=True)
+        yield path
+
+
+@contextlib.contextmanager
+def _locked(path: Path, way: int = 0) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | way)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _ended(life: socket.socket) -> str:

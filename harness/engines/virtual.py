@@ -52,21 +52,26 @@ class _Templates:
         if known is None or not known.is_alive:
             if known is not None:
                 known.close()
-            known = self._plain[kind] = borrow(private, options) or new_template(private, options)
+            lent = borrow(private, options)
+            known = self._plain[kind] = lent[0] if lent else new_template(private, options)
         return known
 
     def get_ready(self, private: PrivateKernel, options: EngineOptions, shape: Shape, many: bool) -> None:
         """A run of this shape comes next, or many."""
         if os.getpid() != self._owner:
             return
-        plain, kind = self.plain(private, options), (private.image, options.memory_mb)
+        kind = private.image, options.memory_mb
         again = self._shaped is not None and (self._shaped.kind, self._shaped.shape) == (kind, shape)
         if self._shaped is None or not again:
+            lent = borrow(private, options, shape) if self._shaped is None and not many else []
+            self._plain.update((kind, one) for one in lent[:1])
             if self._shaped is not None:
                 self._shaped.close()
-            self._shaped = _Shaped(kind, shape)
+            self._shaped = _Shaped(kind, shape, lent[1] if len(lent) > 1 else None)
+        plain = self.plain(private, options)
         if (again or many) and self._shaped.template is None:
-            self._shaped.template = plain.deepen(shape)
+            with contextlib.suppress(OSError):  # no room for one, which is not missed
+                self._shaped.template = plain.deepen(shape)
 
     def best(self, private: PrivateKernel, options: EngineOptions, shape: Shape) -> Template:
         """The one that is nearest to a run of this shape. A deep one that has died is not missed."""

@@ -1,5 +1,5 @@
 """`python -m harness.engines.warm SECONDS`: keeps a template between commands, one for each user, until nobody has
-asked for it for so long.
+asked for it for so long, and beside it a deep one of the shape that was asked for last.
 
 Who asks is lent the template, and forks it like one of its own. The keeper's socket has a name and no file, so that
 nothing is left of it however it ends; since anybody could take that name, both sides look who the other is. What the
@@ -23,6 +23,8 @@ from harness.closure import ROOT
 from harness.engines.kernel import PrivateKernel, private_kernel, site_packages
 from harness.engines.outcome import EngineError, EngineOptions
 from harness.engines.template import Template, new_template
+from harness.shape import Shape
+from harness.typed import as_json, from_json
 
 _PACKAGES = ("captures", "harness", "nodes", "topologies")
 _REQUEST_MAX = 65_536
@@ -30,13 +32,14 @@ _STOP = b"stop"
 _PATIENCE_S = 5.0
 
 
-def borrow(kernel: PrivateKernel, options: EngineOptions) -> Template | None:
-    """A template that is kept warm for this kernel, this code and these options, if any is."""
+def borrow(kernel: PrivateKernel, options: EngineOptions, shape: Shape | None = None) -> list[Template]:
+    """A template that is kept warm for this kernel, this code and these options, if any is, and maybe a deep one. After
+    a run of some shape, there will be one for the next."""
     with _keeper() as keeper, contextlib.suppress(OSError):  # it may end at this moment
         if keeper is not None:
-            keeper.send(json.dumps(_makings(kernel, options)).encode())
+            keeper.send(json.dumps([_makings(kernel, options), shape and as_json(shape)]).encode())
             return Template.lent(keeper)
-    return None
+    return []
 
 
 def start(idle_s: float) -> None:
@@ -117,28 +120,48 @@ def _keeper() -> Iterator[socket.socket | None]:
 
 
 class _Keeper:
-    """The template, and what it was made of."""
+    """The template, what it was made of, and the deep one."""
 
     def __init__(self) -> None:
         self._template: Template | None = None
         self._made_of: dict[str, str | int] = {}
+        self._deep: Template | None = None
+        self._shape: Shape | None = None
 
     def answer(self, client: socket.socket) -> bool:
         """Lend it to who asks for one of this code; False if asked to end."""
         request = client.recv(_REQUEST_MAX) if _is_me(client) else b""
         if not request or request == _STOP:
             return not request
-        asked = json.loads(request)
-        if asked["place"] == _place():
-            if self._template is None or asked != self._made_of or not self._template.is_alive:
+        made_of, asked = json.loads(request)
+        if made_of["place"] == _place():
+            if self._template is None or made_of != self._made_of or not self._template.is_alive:
                 self.close()
-                os.environ["TUTTI_KERNEL"] = asked["kernel"]
-                self._template = new_template(private_kernel(), EngineOptions(memory_mb=asked["memory_mb"]))
-                self._made_of = asked
-            self._template.lend(client)
+                os.environ["TUTTI_KERNEL"] = made_of["kernel"]
+                self._template = new_template(private_kernel(), EngineOptions(memory_mb=made_of["memory_mb"]))
+                self._made_of = made_of
+            self._lend(self._template, asked and from_json(Shape, asked), client)
         return True
 
+    def _lend(self, template: Template, shape: Shape | None, client: socket.socket) -> None:
+        deep = self._deep if shape == self._shape else None
+        if deep is not None and deep.is_alive:
+            deep.tidy()
+            Template.lend(client, template, deep)
+            return
+        Template.lend(client, template)
+        if shape is not None:
+            self._forget()
+            with contextlib.suppress(OSError):  # no room for it
+                self._deep, self._shape = template.deepen(shape), shape
+
+    def _forget(self) -> None:
+        if self._deep is not None:
+            self._deep.close()
+        self._deep = self._shape = None
+
     def close(self) -> None:
+        self._forget()
         if self._template is not None:
             self._template.close()
 

@@ -7,6 +7,8 @@ import hashlib
 import os
 import resource
 import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +26,8 @@ from harness.exchange import Exchange, exchange
 from harness.scenario import Scenario, dump, loads
 from harness.scenario.program import take_along
 from harness.shape import shape_of
-from tests.helpers.guests import soon
+from tests import ROOT
+from tests.helpers.guests import busy, child_environment, for_everybody, soon
 from tests.helpers.replayed import SCENARIOS
 
 OPTIONS = EngineOptions()
@@ -135,6 +138,98 @@ def test_one_deep_template_serves_all_runs_of_its_shape(
     found = fork(deep, scenario, tmp_path / "deep")
     assert found == fork(template, scenario, tmp_path / "plain")
     assert found != captured(tmp_path / "another")
+
+
+FORKS_OF_A_DEEP_ONE = """
+import sys
+from pathlib import Path
+from harness.bench.forks import carried_out, forked
+from harness.engines.engine import engine_of
+from harness.engines.outcome import EngineOptions
+from harness.rundir import RunDir
+from harness.scenario import load
+from harness.shape import shape_of
+scenario, *runs = map(Path, sys.argv[1:])
+engine_of("virtual").get_ready(EngineOptions(), shape_of(load(scenario)), many=True)
+for run in runs:
+    run.mkdir()
+    carried_out(load(scenario), RunDir(run), forked)
+"""
+
+
+def test_who_makes_a_deep_template_and_where_and_how_busy_the_machine_is_does_not_matter(
+    template: Template, tmp_path: Path
+) -> None:
+    expected = fork(template, SMALL, tmp_path / "here")
+    for name, user in [("near", None), ("somewhere else, with a longer name", "nobody" if os.geteuid() == 0 else None)]:
+        away = tmp_path / name
+        away.mkdir()
+        code = for_everybody(away)
+        away.chmod(0o777)
+        (away / "scenario.toml").write_text(TEXT)
+        runs = [away / "first", away / "second"]
+        words = [sys.executable, "-P", "-c", FORKS_OF_A_DEEP_ONE, *map(str, (away / "scenario.toml", *runs))]
+        with busy():
+            subprocess.run(words, cwd=away, env=child_environment(code), user=user, check=True)
+        assert [captured(run) for run in runs] == [expected, expected]
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small one."""
+    if os.geteuid() != 0:
+        pytest.skip("a small file system is mounted for this: needs root")
+    where = tmp_path / "disk"
+    where.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", where], check=True)
+    yield where
+    subprocess.run(["umount", where], check=True)
+
+
+def test_a_full_disk_ends_the_run_and_not_its_deep_template(deep: Template, disk: Path, tmp_path: Path) -> None:
+    first = fork(deep, SMALL, tmp_path / "first")
+    talkative = loads(TEXT, settings=["workload.rounds=500"])
+    with handed_over(talkative, disk / "run") as files, pytest.raises(EngineError, match="the disk is full"):
+        carry_out(deep.start(files, OPTIONS))
+    assert fork(deep, SMALL, tmp_path / "second") == first
+
+
+def test_without_room_for_a_deep_template_runs_go_on(
+    disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Virtual()
+    if not engine.forks:
+        pytest.skip("this private kernel cannot be forked")
+    engine.get_ready(OPTIONS, shape_of(loads(TEXT, settings=["topology.nodes=3"])))
+    monkeypatch.setattr(tempfile, "tempdir", str(disk))
+    filled = disk / "full"
+    for size in (1 << 16, 1):
+        with contextlib.suppress(OSError), filled.open("ab", buffering=0) as file:
+            while file.write(bytes(size)):
+                pass
+    engine.get_ready(OPTIONS, shape_of(SMALL), many=True)
+    with handed_over(SMALL, tmp_path / "run") as files:
+        carry_out(engine.start(files, OPTIONS))
+        assert not files.take().failed
+    assert [path.name for path in disk.iterdir()] == ["full"]
+
+
+def test_what_is_left_of_a_deep_template_goes_with_the_next(
+    template: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    script = "import os, sys\n" + FORKS_OF_A_DEEP_ONE.partition("for run in")[0] + "os.kill(os.getpid(), 9)\n"
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(TEXT)
+    environment = child_environment(ROOT, {"TMPDIR": str(tmp_path)})
+    subprocess.run([sys.executable, "-P", "-c", script, scenario], env=environment, check=False)
+    (left,) = tmp_path.glob("tutti-template-*")
+    with contextlib.closing(template.deepen(shape_of(SMALL))):
+        (new,) = tmp_path.glob("tutti-template-*")
+        assert new != left
+        with contextlib.closing(template.deepen(shape_of(SMALL))):  # takes nothing from one that is at work
+            assert len(list(tmp_path.glob("tutti-template-*"))) == 2
+    assert not list(tmp_path.glob("tutti-template-*"))
 
 
 def test_a_run_that_is_interrupted_takes_nothing_from_its_deep_template(

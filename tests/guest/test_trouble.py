@@ -131,6 +131,17 @@ def test_guest_that_hangs(way: Way, tmp_path: Path) -> None:
     assert not (tmp_path / ".guest").exists()
 
 
+def test_a_guest_with_too_little_memory(tmp_path: Path) -> None:
+    """A kernel whose memory is full throws code away, and reads it again: it would be at work for hours."""
+    words = ["run", "raw/quiet", "--set", "topology.nodes=60", "--out", str(tmp_path / "run"), "--memory"]
+    done = tutti(*words, "200")
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
+    assert "MB is too small for a network of this size (more of it: --memory)" in done.stderr, done.stderr
+    done = tutti(*words, "64")
+    assert (done.returncode, "Traceback" in done.stderr) == (64, False), done.stderr
+    assert "too little for any guest" in done.stderr
+
+
 def test_node_that_cannot_start(tmp_path: Path) -> None:
     scenario = tmp_path / "short.toml"
     scenario.write_text(SHORT)
