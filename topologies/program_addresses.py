@@ -1,6 +1,6 @@
 """Addresses for programs of other people, beside what our own nodes use: IPv4 everywhere, and IPv6 on a single channel.
 
-Where all share one link, host N is 10.0.0.N (and fd00::N). Behind routers, where LAN K is fd00:0:0:K::/64, it is
+Where all share one link, host N is 10.0.0.N (and fd00::N, fe80::N). Behind routers, where LAN K is fd00:0:0:K::/64, it is
 10.K.0.N, and routers pass IPv4 on by the ways of IPv6; multicasts too (program_multicast.py).
 """
 
@@ -11,7 +11,7 @@ import socket
 from pathlib import Path
 
 from topologies.mininet_network import Network, enable_ipv6
-from topologies.netlink import set_neighbours
+from topologies.netlink import IPRoute, add_source_filter, mac_keys, set_neighbours
 from topologies.plan import PREFIX_LENGTH, Plan, PlanError
 
 _MULTICAST = "224.0.0.0/4"
@@ -19,6 +19,8 @@ _ALL_LENGTH, _LAN_LENGTH = 8, 16
 _LANS = 256
 _NO_DETECTION = 0x02  # of an address that is there twice
 _LINK = 253  # the scope of what is here
+_INGRESS = 0xFFFFFFF2
+_IPV6_KEY = (-4, 0x86DD, 0xFFFF)  # the two bytes before the network header
 
 
 def ipv4(plan: Plan, host: str) -> str:
@@ -31,6 +33,10 @@ def ipv4(plan: Plan, host: str) -> str:
 def ipv6(plan: Plan, host: str) -> str:
     """The same."""
     return plan.address(host) if plan.ipv6 else f"fd00::{int(host[1:]):x}"
+
+
+def _link_local(plan: Plan, host: str) -> str:
+    return f"fe80::{int(host[1:]):x}"
 
 
 def _lan(address: str) -> int:
@@ -53,16 +59,25 @@ def give_addresses(network: Network) -> None:
         with network.node(host).entered():
             if not plan.ipv6:
                 enable_ipv6(end.interface)
-                address = ipv6(plan, host)
-                netlink.addr("add", index=index, address=address, prefixlen=PREFIX_LENGTH, flags=_NO_DETECTION)
+                for address in (ipv6(plan, host), _link_local(plan, host)):
+                    netlink.addr("add", index=index, address=address, prefixlen=PREFIX_LENGTH, flags=_NO_DETECTION)
+                _ignore_own(netlink, index, end.mac)
             _know(plan, [other for other in plan.lan_of(host).hosts if other != host], index)
     for node in (*plan.hosts, *plan.routers) if plan.routers else ():
         _find_ways(network, node)
 
 
+def _ignore_own(netlink: IPRoute, index: int, mac: str) -> None:
+    """Let a host not hear what it has sent itself, which a single channel brings back: IPv6 would take a multicast for
+    one more (of IPv4 the kernel sees that the source is its own)."""
+    netlink.tc("add", "clsact", index)
+    drop = {"kind": "gact", "action": "drop"}
+    add_source_filter(netlink, index, _INGRESS, 1, [*mac_keys(mac), _IPV6_KEY], drop)
+
+
 def _know(plan: Plan, hosts: list[str], index: int) -> None:
     """Make entries for hosts on the link of an interface of this thread's namespace."""
-    families = [ipv4] if plan.ipv6 else [ipv4, ipv6]  # those of IPv6 are there already
+    families = [ipv4, _link_local] if plan.ipv6 else [ipv4, ipv6, _link_local]  # of a LAN others are there already
     macs = [(host, plan.interfaces(host)[0].mac) for host in hosts]
     set_neighbours([(index, address(plan, host), mac) for address in families for host, mac in macs])
 

@@ -157,6 +157,33 @@ def test_multicasts_of_both_families_pass_routers(topology: str, tmp_path: Path)
         assert sorted((where.logs / f"n{node}-python3.txt").read_text().splitlines()) == sorted(wanted)
 
 
+LINK_LOCALS = """
+import os, socket, time
+ME = int(os.environ["TUTTI_ME"])
+((index, _),) = [one for one in socket.if_nameindex() if one[1] != "lo"]
+six = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+six.bind(("::", 9))
+six.setsockopt(41, socket.IPV6_JOIN_GROUP, socket.inet_pton(socket.AF_INET6, "ff02::9") + index.to_bytes(4, "little"))
+time.sleep(0.1)
+for address in ("ff02::9", f"fe80::{3 - ME}"):
+    six.sendto(f"{ME} to {address}".encode(), (address, 9, 0, index))
+while True:
+    data, (sender, *_) = six.recvfrom(99)
+    print(data.decode(), "from", sender.partition("%")[0], flush=True)
+"""
+
+
+@pytest.mark.parametrize("topology", ['kind = "lan"', 'kind = "one_channel"\nchannel = { rate = "10mbit" }'])
+def test_neighbours_meet_by_link_local_addresses_and_hear_themselves_once(topology: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(LINK_LOCALS)
+    text = SCENARIO.format(directory=tmp_path, more="").replace('kind = "lan"', topology)
+    where, _ = run(text, tmp_path / "run")
+    for me in (1, 2):
+        wanted = [f"{node} to ff02::9 from fe80::{node}" for node in (1, 2)]
+        wanted.append(f"{3 - me} to fe80::{me} from fe80::{3 - me}")
+        assert sorted((where.logs / f"n{me}-python3.txt").read_text().splitlines()) == sorted(wanted)
+
+
 TICKS = """
 import os, time
 first = not os.path.exists("/var/started")
