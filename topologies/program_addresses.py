@@ -1,7 +1,7 @@
 """Addresses for programs of other people, beside what our own nodes use: IPv4 everywhere, and IPv6 on a single channel.
 
-Where all share one link, host N is 10.0.0.N (and fd00::N, fe80::N). Behind routers, where LAN K is fd00:0:0:K::/64, it is
-10.K.0.N, and routers pass IPv4 on by the ways of IPv6; multicasts too (program_multicast.py).
+Where all share one link, host N is 10.0.0.N (and fd00::N, fe80::N). Behind routers, where LAN K is fd00:0:0:K::/64, it
+is 10.K.0.N, and routers pass IPv4 on by the ways of IPv6; multicasts too (program_multicast.py).
 """
 
 from __future__ import annotations

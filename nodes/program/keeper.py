@@ -380,7 +380,7 @@ def _user(daemon: Daemon) -> pwd.struct_passwd:
 
 def _is_there(daemon: Daemon) -> bool:
     if daemon.ready_file:
-        return Path(daemon.ready_file).exists()
+        return Path(HOME, daemon.ready_file).exists()
     if daemon.ready_port is None:
         return False
     wanted = f":{daemon.ready_port:04X}"
