@@ -358,7 +358,7 @@ class Evidence:
     protocol: str = ""  # its name
     options: Any = None  # and its options, of the protocol's own type
     # Of captures only: their files, and what no judge reads.
-    captures: tuple[str, ...] = field(default=(), compare=False)
+    captures: tuple[Path, ...] = field(default=(), compare=False)
     damaged: tuple[Damaged, ...] = field(default=(), compare=False)
     traffic: tuple[Traffic, ...] = field(default=(), compare=False)
 

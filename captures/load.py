@@ -77,7 +77,7 @@ def load_evidence(
         read.segments(nodes) if over_tcp else Segments(),
         protocol,
         options,
-        tuple(path.name for path in files),
+        tuple(files),
         tuple(read.damaged),
         tuple(read.tally.traffic()),
     )

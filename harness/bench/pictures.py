@@ -40,6 +40,7 @@ PICTURES = (
         " diagram.select({ what: 'send', index: later }); })()",
     ),
     Picture("st-printed-rule.png", "st/printed-line", f"{_EXPLORER}.showFailure(0)"),
+    Picture("jgroups-overtaken.png", "peers/jgroups-overtakes", f"{_EXPLORER}.showFailure(0)"),
     Picture(
         "him-alarm.png",
         "him/dead-node",

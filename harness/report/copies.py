@@ -1,4 +1,4 @@
-"""Each PDU that was sent, and what became of every copy: where it passed, where it arrived, where it was lost.
+"""Each PDU or packet that was sent, and what became of every copy: where it passed, arrived, was lost.
 
 A frame is known again by its bytes. Where equal bytes were sent more than once, an arrival belongs to that sending
 from which it would have taken the time that is usual on this way.
@@ -16,9 +16,6 @@ from enum import IntEnum
 
 from captures.evidence import IN, OUT
 from harness.report.seen import Seen
-from nodes.wire import all_pdu_types
-
-_WITH_PAYLOAD = frozenset(row.cls for row in all_pdu_types() if any(one.name == "payload" for one in row.fields))
 
 
 class Fate(IntEnum):
@@ -59,8 +56,7 @@ class Network:
     """What must be known to say for whom a frame is."""
 
     nodes: tuple[int, ...]
-    addresses: Mapping[bytes, int]  # IPv6, of UDP
-    has_channel: bool
+    addresses: Mapping[bytes, int]
     captured: frozenset[str]  # "n1", "r2": the places with a capture
     starts_ns: Mapping[int, Sequence[int]]  # when the processes of each node began, ascending
     ways: Mapping[tuple[int, int], tuple[str, ...]]  # from node to node: the places that a copy passes
@@ -68,11 +64,10 @@ class Network:
 
 def sendings(seen: Seen, network: Network) -> list[Sending]:
     """All sendings in the order of time, with their copies."""
-    frames = seen.frames
     out: dict[int, list[int]] = defaultdict(list)
     between: dict[int, list[int]] = defaultdict(list)
     came: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-    columns = (frames.node.tolist(), frames.direction.tolist(), frames.src.tolist())
+    columns = (seen.node.tolist(), seen.direction.tolist(), seen.src.tolist())
     for row, (key, node, direction, src) in enumerate(zip(seen.key, *columns, strict=True)):
         if not node:  # on the channel, or at a router
             between[key].append(row)
@@ -82,25 +77,25 @@ def sendings(seen: Seen, network: Network) -> list[Sending]:
             out[key].append(row)
     for key, passing in between.items():
         if key not in out:  # its sender was not captured
-            here = frames.place[passing[0]]
-            out[key] = [row for row in passing if frames.place[row] == here and frames.direction[row] != OUT]
+            here = seen.place[passing[0]]
+            out[key] = [row for row in passing if seen.place[row] == here and seen.direction[row] != OUT]
     found: list[Sending] = []
     usual = _usual(seen, out, came)
     for key, sent in out.items():
         if sent:
             found += _of_key(seen, sent, between.get(key, []), came.get(key, {}), usual, network)
-    found.sort(key=lambda one: (one.time_ns, one.src, frames.frame[one.first]))
+    found.sort(key=lambda one: (one.time_ns, one.src, seen.frame[one.first]))
     _tie(seen, found, network)
     return found
 
 
-def _receivers(src: int, to: bytes, network: Network) -> list[int]:
-    if network.has_channel:
+def _receivers(seen: Seen, src: int, to: bytes, network: Network) -> list[int]:
+    if not to:  # on the channel, to all
         wanted = list(network.nodes)
     elif to in network.addresses:
         wanted = [network.addresses[to]]
     else:
-        wanted = [node for node in network.nodes if node != src]
+        wanted = [node for node in network.nodes if node != src and node in seen.listeners.get(to, network.nodes)]
     return [node for node in wanted if f"n{node}" in network.captured]
 
 
@@ -121,7 +116,7 @@ def _usual(seen: Seen, out: Mapping[int, list[int]], came: Mapping[int, Mapping[
     for key, sent in out.items():
         for node, arrivals in came.get(key, {}).items():
             if len(sent) == len(arrivals) == 1:
-                src = int(seen.frames.src[sent[0]])
+                src = int(seen.src[sent[0]])
                 delays[src, node].append(seen.time_ns[arrivals[0]] - seen.time_ns[sent[0]])
     return _Usual(delays)
 
@@ -130,18 +125,18 @@ def _of_key(
     seen: Seen, sent: list[int], between: list[int], came: Mapping[int, list[int]], usual: _Usual, network: Network
 ) -> list[Sending]:
     """The sendings of equal bytes, with what was seen of them."""
-    time_ns, frames = seen.time_ns, seen.frames
-    src = int(frames.src[sent[0]])
+    time_ns = seen.time_ns
+    src = int(seen.src[sent[0]])
     times = [time_ns[row] for row in sent]
     found = [Sending(row, at_ns, src) for row, at_ns in zip(sent, times, strict=True)]
     by_place: dict[tuple[int, int], list[int]] = defaultdict(list)
     for row in between:
-        by_place[int(frames.place[row]), int(frames.direction[row])].append(row)
+        by_place[int(seen.place[row]), int(seen.direction[row])].append(row)
     for listed in by_place.values():
         for row, (index, _) in zip(listed, match(times, [time_ns[at] for at in listed], 0), strict=True):
             if row != sent[index]:
                 found[index].passed.append(row)
-    receivers = _receivers(src, seen.destination(sent[0]), network)
+    receivers = _receivers(seen, src, seen.destination(sent[0]), network)
     for node in sorted({*receivers, *came}):
         arrivals = came.get(node, [])
         took = usual(src, node)
@@ -163,7 +158,7 @@ def _missing(seen: Seen, sending: Sending, node: int, took: int, way: Sequence[s
     last = max([sending.time_ns + took, *(seen.time_ns[row] for row in sending.passed)])
     if last > seen.time_ns[-1]:
         return Copy(node, Fate.UNDER_WAY, last)
-    seen_at = {seen.frames.places[seen.frames.place[row]] for row in (sending.first, *sending.passed)}
+    seen_at = {seen.places[seen.place[row]] for row in (sending.first, *sending.passed)}
     leg = next((f"{a}>{b}" for a, b in reversed(list(itertools.pairwise(way))) if a in seen_at), "")
     return Copy(node, Fate.LOST_ON_THE_WAY if sending.passed else Fate.LOST_AT_ONCE, last, lost_at=leg)
 
@@ -188,14 +183,11 @@ def match(sent: Sequence[int], came: Sequence[int], usual: int) -> list[tuple[in
 
 
 def _tie(seen: Seen, found: list[Sending], network: Network) -> None:
-    """Say of each PDU that carries a message again which sending it repeats. A new process may count from 1 again."""
-    frames = seen.frames
-    carriers = set(frames.of_type(*_WITH_PAYLOAD).tolist())
-    first: dict[tuple[int, int, int, int, int], int] = {}
+    """Say of each that carries something again which sending it repeats. A new process may count from 1 again."""
+    first: dict[tuple[int, int], int] = {}
     for index, sending in enumerate(found):
-        row = sending.first
-        if frames.about[row] and row in carriers:
+        carries = seen.carries[sending.first]
+        if carries >= 0:
             life = bisect.bisect(network.starts_ns.get(sending.src, ()), sending.time_ns)
-            key = (frames.type[row], frames.about[row], frames.seq[row], frames.to[row], life)
-            original = first.setdefault(key, index)
+            original = first.setdefault((carries, life), index)
             sending.original = original if original != index else None

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from captures.evidence import CHANNEL, Damaged, Event, Evidence, titles
+from captures.evidence import CHANNEL, Damaged, Event, Evidence
 from captures.tables import Ints, codes
 from harness.judges import Verdict
 from harness.judges.facts import name_of
@@ -23,12 +23,11 @@ from harness.report.faults import Band, bands
 from harness.report.folding import Folding, fold
 from harness.report.seen import Seen, seen_in
 from harness.report.series import Series, series_of
-from harness.report.wiretable import described
 from harness.scenario import Scenario
-from nodes.wire import all_pdu_types
 from nodes.wire.note import NoteKind
+from topologies.plan import Plan
+from topologies.program_addresses import ipv4, ipv6
 
-_PAYLOAD_SHOWN = 64  # bytes of a payload that a page carries
 _NOT_DRAWN = (NoteKind.MARK, NoteKind.FAULT)
 
 
@@ -45,7 +44,7 @@ class Scene:
     bands: list[Band]
     series: list[Series]
     failures: list[tuple[Verdict, bool]]  # and whether it is as expected
-    titles: list[str]
+    kinds: list[int]  # of what was sent
     captures: list[str]
     folding: Folding
     words: dict[str, int] = field(default_factory=dict)
@@ -59,8 +58,7 @@ class Scene:
 def network_of(scenario: Scenario, evidence: Evidence) -> Network:
     """Who is who in this run."""
     plan = scenario.plan()
-    addresses = {ipaddress.IPv6Address(plan.address(host)).packed: int(host[1:]) for host in plan.hosts if plan.ipv6}
-    captured = frozenset(name.removesuffix(".pcap") for name in evidence.captures)
+    captured = frozenset(path.stem for path in evidence.captures)
     starts: dict[int, list[int]] = {node: [] for node in evidence.nodes}
     for event in evidence.notes.events(NoteKind.READY):
         starts.setdefault(event.node, []).append(event.time_ns)
@@ -71,7 +69,17 @@ def network_of(scenario: Scenario, evidence: Evidence) -> Network:
         for b in hosts
         if a != b or not plan.ipv6
     }
-    return Network(hosts, addresses, plan.channel is not None, captured, starts, ways)
+    return Network(hosts, addresses_of(plan), captured, starts, ways)
+
+
+def addresses_of(plan: Plan) -> dict[bytes, int]:
+    """Whose each address is, those for programs included."""
+    found: dict[bytes, int] = {}
+    for host in plan.hosts:
+        mine = {ipv4(plan, host), ipv6(plan, host)}
+        mine |= {one for end in plan.interfaces(host) for one in (end.address, end.link_local) if one}
+        found |= {ipaddress.ip_address(one).packed: int(host[1:]) for one in mine}
+    return found
 
 
 def _hosts(scenario: Scenario) -> tuple[int, ...]:
@@ -91,12 +99,12 @@ def make_scene(
     failures: Iterable[tuple[Verdict, bool]] = (),
 ) -> Scene:
     """The scene of one run."""
-    seen = seen_in(evidence)
-    sent = sendings(seen, network_of(scenario, evidence))
+    network, origin_ns = network_of(scenario, evidence), origin_of(evidence)
+    seen = seen_in(evidence, network.addresses, origin_ns)
+    sent = sendings(seen, network)
     drawn = (evidence.notes.node > 0) & ~np.isin(evidence.notes.kind, _NOT_DRAWN)
     notes = evidence.notes.rows(np.flatnonzero(drawn))
-    origin_ns = origin_of(evidence)
-    used = np.unique(seen.frames.type[[one.first for one in sent]]).tolist()
+    used = np.unique(seen.kind[[one.first for one in sent]]).tolist()
     faults = bands(evidence.notes.events(NoteKind.MARK, NoteKind.FAULT), evidence.nodes)
     scene = Scene(
         origin_ns,
@@ -108,8 +116,8 @@ def make_scene(
         faults,
         series_of(notes, seen, sent),
         list(failures),
-        [titles()[kind] for kind in used],
-        list(evidence.captures),
+        used,
+        [path.name for path in evidence.captures],
         fold(np.zeros(0, dtype=np.int64), ()),
     )
     return replace(scene, folding=common_folding([scene]))
@@ -136,10 +144,10 @@ def numbers(scene: Scene, parting_ns: int | None = None) -> tuple[dict[str, Colu
     """The columns of a scene, and the words that belong to them; `parting_ns` is when it parts from another."""
     legs = _legs(scene)
     columns = {**_sendings(scene, legs), **_notes(scene), **_series(scene)}
-    rows = {row.name: row for row in all_pdu_types()}
     about = {
         "nodes": list(scene.nodes),
-        "types": [described(rows[title]) for title in scene.titles],
+        "called": scene.seen.called,
+        "types": [scene.seen.kinds[kind] for kind in scene.kinds],
         "captures": scene.captures,
         "kinds": {int(kind): kind.name for kind in NoteKind},
         "folding": {"times": scene.folding.times, "places": scene.folding.places, "folds": scene.folding.folds},
@@ -181,40 +189,41 @@ def _failure(scene: Scene, verdict: Verdict, expected: bool) -> dict[str, Any]:
 
 
 def _sendings(scene: Scene, legs: Sequence[str]) -> dict[str, Column]:
-    sent, frames = scene.sent, scene.seen.frames
+    sent, seen = scene.sent, scene.seen
     leg = {name: index for index, name in enumerate(legs)}
-    title = np.zeros(len(titles()), np.uint8)
-    title[[titles().index(name) for name in scene.titles]] = np.arange(len(scene.titles))
+    type_of = np.zeros(len(seen.kinds), np.uint8)
+    type_of[scene.kinds] = np.arange(len(scene.kinds))
     copies = [copy for one in sent for copy in one.copies]
     first = np.array([one.first for one in sent], np.int64)
     passed = np.array([row for one in sent for row in one.passed], np.int64)
     arrived = np.array([-1 if copy.seen is None else copy.seen for copy in copies], np.int64)
-    pdus, which = _distinct(scene.seen, first)
+    contents, which = _distinct(seen, first)
+    time_ns = np.array(seen.time_ns, np.int64)
 
     def since(rows: Ints) -> Column:
-        return (frames.time_ns[rows] - scene.origin_ns).astype(np.float64)
+        return (time_ns[rows] - scene.origin_ns).astype(np.float64)
 
     return {
         "s.time": since(first),
-        "s.node": frames.src[first].astype(np.uint16),
-        "s.type": title[frames.type[first]],
-        "s.about": frames.about[first].astype(np.uint16),
-        "s.seq": frames.seq[first].astype(np.float64),
-        "s.capture": frames.place[first].astype(np.uint16),
-        "s.frame": frames.frame[first].astype(np.uint32),
+        "s.node": seen.src[first].astype(np.uint16),
+        "s.type": type_of[seen.kind[first]],
+        "s.about": seen.about[first].astype(np.uint16),
+        "s.seq": seen.seq[first].astype(np.float64),
+        "s.capture": seen.place[first].astype(np.uint16),
+        "s.frame": seen.frame[first].astype(np.uint32),
         "s.original": _array("int32", (-1 if one.original is None else one.original for one in sent)),
         "s.copies": _starts(len(one.copies) for one in sent),
         "s.passed": _starts(len(one.passed) for one in sent),
         "s.pdu": which.astype(np.uint32),
         "c.to": _array("uint16", (copy.to for copy in copies)),
         "c.time": _floats(copy.time_ns - scene.origin_ns for copy in copies),
-        "c.frame": np.where(arrived >= 0, frames.frame[arrived], 0).astype(np.uint32),
+        "c.frame": np.where(arrived >= 0, seen.frame[arrived], 0).astype(np.uint32),
         "c.leg": _array("uint16", (leg[copy.lost_at] for copy in copies)),
         "c.fate": _array("uint8", (int(copy.fate) for copy in copies)),
-        "p.capture": frames.place[passed].astype(np.uint16),
-        "p.frame": frames.frame[passed].astype(np.uint32),
+        "p.capture": seen.place[passed].astype(np.uint16),
+        "p.frame": seen.frame[passed].astype(np.uint32),
         "p.time": since(passed),
-        **pdus,
+        **contents,
     }
 
 
@@ -224,15 +233,14 @@ def _legs(scene: Scene) -> list[str]:
 
 
 def _distinct(seen: Seen, rows: Ints) -> tuple[dict[str, Column], Ints]:
-    """The bytes of distinct PDUs, long payloads cut, and which of them each of these frames carries."""
-    which = codes(seen.pdu[rows])
-    shown = rows[np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1))]  # where each comes first
-    pdus = [seen.pdus[index] for index in seen.pdu[shown].tolist()]
-    hidden = np.maximum(seen.frames.payload[shown] - _PAYLOAD_SHOWN, 0).tolist()
-    data = [pdu[: len(pdu) - cut] for pdu, cut in zip(pdus, hidden, strict=True)]
+    """The different bytes of these frames, as far as they are shown, and which of them each frame has."""
+    which = codes(seen.data[rows])
+    at = rows[np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1))]  # where each comes first
+    different = seen.data[at].tolist()
     columns: dict[str, Column] = {
-        "d.bytes": np.frombuffer(b"".join(data), dtype=np.uint8),
-        "d.start": _starts(map(len, data)),
+        "d.bytes": np.frombuffer(b"".join(seen.shown[index] for index in different), dtype=np.uint8),
+        "d.start": _starts(len(seen.shown[index]) for index in different),
+        "d.whole": _array("uint32", (seen.whole[index] for index in different)),
     }
     return columns, which
 

@@ -57,7 +57,7 @@ def chart(scene: Scene, width: int) -> list[str]:
                 signs[event.node][place(event.time_ns - scene.origin_ns)] = sign
     most = max((int(row.max()) for row in counts.values()), default=1) or 1
     span = (scene.folding.times[-1] - scene.folding.times[0]) / 1e6
-    lines = [f"{span:.3f} ms, idle time folded; × lost copy  ! alarm  V view  L left  ▁..█ PDUs"]
+    lines = [f"{span:.3f} ms, idle time folded; × lost copy  ! alarm  V view  L left  ▁..█ {scene.seen.called}"]
     for node in scene.nodes:
         bars = [_HEIGHTS[0 if not count else 1 + int(7 * (count / most) ** 0.5)] for count in counts[node]]
         for at, sign in signs[node].items():
@@ -119,8 +119,9 @@ def ladder(scene: Scene, evidence: Evidence, begin_ns: int, end_ns: int, width: 
 
 
 def _sent(scene: Scene, one: Sending, cell: int) -> str:
-    what = scene.seen.frames[one.first]
-    name = what.title.partition(".")[2] + (f" {what.about}:{what.seq & 0xFFFFFFFF}" if what.about else "")
+    seen, at = scene.seen, one.first
+    about, seq = int(seen.about[at]), int(seen.seq[at])
+    name = seen.kinds[seen.kind[at]]["title"] + (f" {about}:{seq & 0xFFFFFFFF}" if about else "")
     fates = {copy.to: "×" if copy.fate in (1, 2) else "●" for copy in one.copies}
     cells = []
     for node in scene.nodes:

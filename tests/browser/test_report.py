@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet6 import IPv6
 
 from captures.evidence import Event
 from captures.samples import random_pdu
@@ -18,7 +20,7 @@ from harness.judges import Outcome
 from harness.report import write_report
 from harness.report.page import asset
 from harness.report.pair import write_pair
-from harness.report.wiretable import described
+from harness.report.wiretable import described, described_packet
 from harness.runs import open_run
 from harness.scenario.find import find
 from harness.verdict import Result, judge_run
@@ -361,6 +363,31 @@ def test_the_page_dissects_as_the_codec_does(browser: Browser) -> None:
                 printable = isinstance(field.kind, Payload) and value and all(32 <= byte < 127 for byte in value)
                 expected = json.dumps(value.decode()) if printable else spelled(field.kind, value)
                 assert (name, shown, meaning) == (field.name, expected, field.meaning), row.name
+
+
+def test_the_page_dissects_packets(browser: Browser) -> None:
+    browser.call("Page.navigate", url="about:blank")
+    browser.run("globalThis.tutti = {};" + asset("wire.js"))
+    four, six = IP(src="10.0.0.1", dst="10.0.0.2"), IPv6(src="fd00::1", dst="fd00::2")
+    for packet, version, protocol, expected in (
+        (
+            four / UDP(sport=40_000, dport=7000) / b"hello",
+            4,
+            17,
+            {"source": "10.0.0.1", "port": "7000", "rest": '"hello"'},
+        ),
+        (
+            four / TCP(sport=80, dport=9, seq=5, ack=6, flags="SA"),
+            4,
+            6,
+            {"seq": "5", "ack": "6", "flags": "20498 syn ack"},
+        ),
+        (six / UDP(dport=53), 6, 17, {"destination": "fd00:0000:0000:0000:0000:0000:0000:0002", "port": "53"}),
+    ):
+        wire, row = bytes(packet), described_packet("a packet", version, protocol, bare=False)
+        lines = browser.run(f"tutti.dissect({json.dumps(row)}, Uint8Array.from({list(wire)}), {len(wire)})")
+        shown = {name: value for name, value, _ in lines}
+        assert {name: shown[name] for name in expected} == expected
 
 
 # The browser that watches.

@@ -57,7 +57,7 @@ def test_a_lost_copy_was_lost_after_the_last_who_saw_it(tmp_path: Path) -> None:
     scene = scene_of(write_run(tmp_path, frames))
     one, two, three = scene.sent
     assert fates(one) == {1: Fate.ARRIVED, 2: Fate.ARRIVED, 3: Fate.LOST_ON_THE_WAY}
-    assert [scene.seen.frames[row].at for row in one.passed] == ["channel"]
+    assert [scene.seen.places[scene.seen.place[row]] for row in one.passed] == ["channel"]
     assert set(fates(two).values()) == {Fate.LOST_AT_ONCE}
     assert set(fates(three).values()) == {Fate.ARRIVED}
     lost = next(copy for copy in one.copies if copy.to == 3)
@@ -179,7 +179,7 @@ def test_state_that_moves_is_a_series_and_what_stands_still_is_none() -> None:
         note(6, NoteKind.MEASURED, 0, "wait", (7,)),
         note(8, NoteKind.MEASURED, 0, "wait", (9,)),
     ]
-    found = {one.name: one for one in series_of(notes, seen_in(Evidence((1,), Notes(notes))), [])}
+    found = {one.name: one for one in series_of(notes, seen_in(Evidence((1,), Notes(notes)), {}, 0), [])}
     assert set(found) == {"RRL", "mode", "wait"}  # the clock is right for ever
     assert found["RRL"].nodes[1] == [(START + 1, 1), (START + 2, 2), (START + 3, 1)]
     assert found["mode"].levels == ["NORMAL", "PAKWAIT"]

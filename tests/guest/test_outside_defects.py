@@ -12,6 +12,7 @@ pytestmark = needs_kernel
 
 PYSYNCOBJ = Path("/usr/lib/python3/dist-packages/pysyncobj/syncobj.py")
 ETCD = Path("/usr/bin/etcd")
+JGROUPS = Path("/usr/share/java/jgroups.jar")
 
 
 def _judged(where: Path, scenario: str, *settings: str) -> str:
@@ -54,3 +55,12 @@ def test_a_deletion_that_was_compacted_is_dropped_from_a_watch(
         pytest.skip("etcd-server is not installed")
     adapter = (f'program.adapter.environment.{key}="{value}"' for key, value in (("COMPACT", compacts), ("LAZY", lazy)))
     assert f"IE        {found}" in _judged(tmp_path, "peers/etcd-dropped-delete", *adapter)
+
+
+@pytest.mark.parametrize(("dies", "found"), [("n1", "fail (as it should): n"), ("n3", "pass")])
+def test_what_a_coordinator_had_not_ordered_is_overtaken(dies: str, found: str, tmp_path: Path) -> None:
+    """n1 coordinates; when another member dies, nothing is sent again."""
+    if not JGROUPS.exists():
+        pytest.skip("libjgroups-java is not installed")
+    crash = f'fault=[{{kind="crash", at="0s", node="{dies}"}}]'
+    assert f"SO        {found}" in _judged(tmp_path, "peers/jgroups-overtakes", crash)

@@ -26,8 +26,15 @@ class Frame:
 
     time_ns: int
     at: str
-    pdu: Pdu
+    pdu: Pdu | bytes  # bytes: an IP packet
     outgoing: bool = True
+
+    @property
+    def carried(self) -> tuple[int, bytes]:
+        """Its EtherType, and what it carries."""
+        if isinstance(self.pdu, bytes):
+            return (0x0800 if self.pdu[0] >> 4 == 4 else 0x86DD), self.pdu
+        return ETHERTYPE, encode(self.pdu)
 
 
 def write_captures(directory: Path, evidence: Evidence, frames: Iterable[Frame] = ()) -> Path:
@@ -51,8 +58,8 @@ def timed_pcap(frames: Iterable[Frame], *, cooked_frames: bool = True) -> bytes:
     """The bytes of a capture with these frames at their times."""
     parts = [pcap((), LINUX_SLL2 if cooked_frames else ETHERNET)]
     for frame in frames:
-        data = encode(frame.pdu)
-        data = cooked(ETHERTYPE, data, outgoing=frame.outgoing) if cooked_frames else ethernet(ETHERTYPE, data)
+        kind, carried = frame.carried
+        data = cooked(kind, carried, outgoing=frame.outgoing) if cooked_frames else ethernet(kind, carried)
         seconds, fraction = divmod(frame.time_ns, 10**9)
         parts.append(LITTLE_NS.header.pack(seconds, fraction, len(data), len(data)) + data)
     return b"".join(parts)

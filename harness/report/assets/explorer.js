@@ -149,7 +149,7 @@ tutti.Explorer = class {
     const group = (label, chips) => tutti.make("div", { class: "chips", role: "group", "aria-label": label }, tutti.make("span", { class: "soft" }, label), ...chips);
     const message = filter.message ? [tutti.make("button", { class: "chip only", type: "button", onclick: () => { filter.message = null; this.filtered(); } }, `only message ${tutti.messageName(...filter.message)} ✕`)] : [];
     parts.legend.replaceChildren(
-      group("PDUs", model.types.map((type, index) => chip(filter.types, index, tutti.icon(tutti.typeShape(model, index), tutti.typeColour(model, index), type.bare === undefined), `${type.title} ${type.count}`, `${type.name}: ${type.says} (shift: only this)`))),
+      group(model.about.called, model.types.map((type, index) => chip(filter.types, index, tutti.icon(tutti.typeShape(model, index), tutti.typeColour(model, index), type.bare === undefined), `${type.title} ${type.count}`, `${type.name}: ${type.says} (shift: only this)`))),
       group("NOTEs", [...model.kinds].sort(([a], [b]) => a - b).map(([kind, count]) => {
         const [, shape, , filled, colour, meaning] = tutti.noteLook(kind);
         return chip(filter.kinds, kind, tutti.icon(shape, k[colour], filled), `${(model.about.kinds[kind] ?? "?").toLowerCase()} ${count}`, `${meaning} (shift: only this)`);
@@ -173,7 +173,7 @@ tutti.Explorer = class {
     const { diagram, model } = this, axis = model.axis;
     if (!this.parts.view) return;
     const span = axis.mode === "causal" ? "" : `${tutti.showTime(axis.time(diagram.range.start), 1e4)} to ${tutti.showTime(axis.time(diagram.range.end), 1e4)}`;
-    this.parts.view.textContent = [span, diagram.detailed ? "every PDU drawn" : "bars: events per node and type; zoom in, or click, for single PDUs"].filter(Boolean).join("   ·   ");
+    this.parts.view.textContent = [span, diagram.detailed ? "everything drawn" : "bars: events per node and type; zoom in, or click, for single ones"].filter(Boolean).join("   ·   ");
   }
 
   // What is under the pointer.

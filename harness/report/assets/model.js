@@ -194,8 +194,7 @@ tutti.Model = class {
   dissected(send) {
     const { pdus, sends } = this, which = sends.pdu[send];
     const bytes = pdus.bytes.subarray(pdus.start[which], pdus.start[which + 1]);
-    const whole = new DataView(bytes.buffer, bytes.byteOffset).getUint16(6);
-    return tutti.dissect(this.types[sends.type[send]].row, bytes, whole);
+    return tutti.dissect(this.types[sends.type[send]].row, bytes, pdus.whole[which]);
   }
   message(about, seq) { return about ? tutti.messageName(about, seq) : ""; }
 };

@@ -2,7 +2,7 @@
 "use strict";
 tutti.dissect = (row, bytes, whole) => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), values = {}, lines = [];
-  let at = 12;
+  let at = row.begin;
   const number = (width, signed) => {
     const place = at;
     at += width;
@@ -40,6 +40,11 @@ tutti.dissect = (row, bytes, whole) => {
       case "records":
         value = Array.from({ length: count(kind[2]) }, () => kind[1].map(([, width]) => number(width, false)));
         shown = value.length ? value.map((record) => `<${record.join(",")}>`).join(" ") : "(none)";
+        break;
+      case "address":
+        value = hex(at, at + kind[1]).split(" ");
+        shown = kind[1] === 4 ? value.map((b) => parseInt(b, 16)).join(".") : value.join("").match(/.{4}/g).join(":");
+        at += kind[1];
         break;
       case "bytes": value = hex(at, at + kind[1]); at += kind[1]; shown = value; break;
       default: {

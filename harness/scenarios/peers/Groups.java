@@ -8,6 +8,7 @@ import org.jgroups.JChannel;
 import org.jgroups.Message;
 import org.jgroups.ReceiverAdapter;
 import org.jgroups.View;
+import org.jgroups.util.UUID;
 
 public class Groups {
     static synchronized void say(String line) {
@@ -17,9 +18,11 @@ public class Groups {
 
     public static void main(String[] words) throws Exception {
         String me = System.getenv("TUTTI_ME");
-        long seq = Long.parseLong(System.getenv("TUTTI_INCARNATION")) - 1 << 32; // numbers are used once, also over restarts
+        long life = Long.parseLong(System.getenv("TUTTI_INCARNATION"));
+        long seq = life - 1 << 32; // numbers are used once, also over restarts
         JChannel channel = new JChannel(words[0]);
         channel.setName(me);
+        channel.setAddressGenerator(() -> new UUID(life, Long.parseLong(me))); // the least of those who begin coordinates: n1
         channel.setReceiver(new ReceiverAdapter() {
             public void receive(Message message) { // origin, number and data
                 String[] said = new String(message.getBuffer()).split(" ");
