@@ -6,9 +6,11 @@ what does not matter of it can be taken out one by one.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from typing import Any
 
-from harness.explore.frame import Carried
+from harness.explore.frame import Fate
 from harness.explore.memory import Run
 from harness.scenario.faults import Fault
 from harness.scenario.faults.chosen import Delay, Drop, Duplicate
@@ -20,30 +22,34 @@ from topologies.impairments import Impairment
 
 def explicit(case: Scenario) -> Scenario:
     """The same case without chance, as far as loss, doubles and jitter on the way to a node are concerned."""
-    run, found = Run(case), list[Fault]()
-
-    def watch(frame: Carried, receiver: int, impairment: Impairment, waits_ns: list[int]) -> None:
-        key = (frame.pdu.TYPE.title, frame.pdu.src, receiver)
-        what = {
-            "pdu": PduMatch(types=key[:1], src=key[1:2]),
-            "towards": (f"n{receiver}",),
-            "skip": run.network.offered[key] - 1,
-        }
-        least_ns = impairment.delay_ns - impairment.jitter_ns
-        if not waits_ns:
-            found.append(Drop(**what))  # type: ignore[arg-type]
-        elif len(waits_ns) > 1:
-            found.append(Duplicate(**what, by_ns=max(0, waits_ns[1] - waits_ns[0])))  # type: ignore[arg-type]
-        elif waits_ns[0] > least_ns and impairment.jitter_ns:
-            found.append(Delay(**what, by_ns=waits_ns[0] - least_ns))  # type: ignore[arg-type]
-
-    run.network.watch = watch
+    run, before = Run(case), Counter[tuple[str, int, int]]()
+    run.network.fates = []
     run.all()
+    found: list[Fault] = []
+    for fate in run.network.fates:
+        key = fate.pdu.TYPE.title, fate.pdu.src, fate.receiver
+        if fate.is_by_chance:
+            found.append(_certainly(fate, before[key]))
+        before[key] += 1
     faults = [
         replace(one, impairment=_certain(one.impairment)) if isinstance(one, Change) else one for one in case.fault
     ]
     impair = tuple(replace(one, impairment=_certain(one.impairment)) for one in case.impair)
-    return replace(case, impair=impair, fault=(*faults, *found))
+    return replace(case, impair=impair, fault=(*found, *faults))  # the first that takes a PDU decides
+
+
+def _certainly(fate: Fate, skip: int) -> Fault:
+    """What became of it as a fault, which passes over so many PDUs of its kind."""
+    chosen = PduMatch(types=(fate.pdu.TYPE.title,), src=(fate.pdu.src,))
+    what: dict[str, Any] = {"pdu": chosen, "towards": (f"n{fate.receiver}",), "skip": skip}
+    match fate.copies_ns:
+        case []:
+            return Drop(**what)
+        case [only]:
+            return Delay(**what, by_ns=only)
+        case [first, *_, last]:
+            return Duplicate(**what, by_ns=last - first)
+    raise AssertionError
 
 
 def _certain(impairment: Impairment) -> Impairment:

@@ -46,6 +46,12 @@ class Netem:
             count = 1
         return [self._departure(now_ns, size_bytes) for _ in range(count) if not self._corrupted()]
 
+    def by_chance(self, waits_ns: list[int]) -> list[int]:
+        """How much later copies that wait so long go on than without chance."""
+        jitter_ns = self.impairment.jitter_ns
+        least_ns = self.impairment.delay_ns - jitter_ns if jitter_ns else min(waits_ns, default=0)
+        return [max(0, wait_ns - least_ns) for wait_ns in waits_ns]
+
     def _lost(self) -> bool:
         chance, model = self._random.random, self.impairment.loss_model
         if model is None:

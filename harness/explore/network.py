@@ -7,12 +7,12 @@ reader asks for.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from harness.chosen import Rule, taking
 from harness.explore.capture import Capture
-from harness.explore.frame import Carried
+from harness.explore.frame import Carried, Fate
 from harness.explore.netem import Netem
 from harness.explore.ways import CHANNEL, Step, way
 from harness.scenario.faults import Fault
@@ -28,8 +28,6 @@ _ETHERNET_BYTES, _IPV6_BYTES = 14, 14 + 40 + 8  # before a PDU
 
 
 Arrive = Callable[[int, Carried], None]
-# A frame came to the impairment on a port towards a node; how long each of its copies waits there.
-Watch = Callable[[Carried, int, Impairment, list[int]], None]
 
 
 class Network:
@@ -53,9 +51,8 @@ class Network:
         self._severed: frozenset[tuple[int, int]] = frozenset()
         self._down: set[str] = set()  # interfaces
         self._sources = {end.mac: int(host[1:]) for host in plan.hosts for end in plan.interfaces(host)}
-        self.watch: Watch | None = None
         self.offer: Arrive | None = None  # told of what comes to the port towards a node
-        self.offered: Counter[tuple[str, int, int]] = Counter()  # PDUs by type, source and the port they came to
+        self.fates: list[Fate] | None = None  # of all PDUs, if somebody asks
         if plan.channel is not None:
             queue = Impairment(delay_ns=plan.channel.delay_ns, rate_bps=plan.channel.rate_bps)
             self._netems[CHANNEL] = Netem(queue, seed_for(run_seed, CHANNEL))
@@ -139,21 +136,24 @@ class Network:
     def _chosen(self, step: Step, frame: Carried) -> None:
         """The injector."""
         now = self._world.now
-        if self.watch is not None:
-            self.offered[frame.pdu.TYPE.title, frame.src, step.receiver] += 1
         if self.offer is not None:
             self.offer(step.receiver, frame)
         rules = self._rules.get(step.receiver)
         rule = None if rules is None else taking(rules, frame.pdu, now)
-        if rule is None:
+        if rule is None and self.fates is None:
             self._port(step, frame)
             return
-        self._world.fault(rule.note, (rule.seen,))
-        for late_ns in rule.fault.copies_ns():
+        fate = Fate(frame.pdu, step.receiver)
+        if self.fates is not None:
+            self.fates.append(fate)
+        if rule is not None:
+            self._world.fault(rule.note, (rule.seen,))
+        for late_ns in (0,) if rule is None else rule.fault.copies_ns():
+            copy = frame if self.fates is None else fate.copy(frame, late_ns)
             if late_ns == 0:
-                self._port(step, frame)
+                self._port(step, copy)
             else:
-                self._world.at(now + late_ns, lambda: self._held(step, frame))
+                self._world.at(now + late_ns, partial(self._held, step, copy))
 
     def _held(self, step: Step, frame: Carried) -> None:
         if (frame.src, step.receiver) not in self._severed:
@@ -179,8 +179,9 @@ class Network:
     def _pass(self, netem: Netem, step: Step, frame: Carried, then: Callable[[], None]) -> None:
         now = self._world.now
         departures = netem.departures(now, frame.size_bytes)
-        if self.watch is not None and step.receiver:
-            self.watch(frame, step.receiver, netem.impairment, [at_ns - now for at_ns in departures])
+        if frame.later_ns is not None:
+            more = netem.by_chance([at_ns - now for at_ns in departures])
+            frame.later_ns[:] = [before + one for before in frame.later_ns for one in more]
         for at_ns in departures:
             if at_ns == now:
                 then()

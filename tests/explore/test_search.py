@@ -16,9 +16,11 @@ from harness.explore.brief import brief
 from harness.explore.corpus import corpus
 from harness.explore.draw import cases
 from harness.explore.edit import possible, without_node
+from harness.explore.explicit import explicit
 from harness.explore.found import shrunk, write
 from harness.explore.hunt import Failure, Hunt
 from harness.explore.judging import judged
+from harness.explore.memory import Run
 from harness.explore.milestones import reached
 from harness.explore.novelty import Word
 from harness.explore.reduce import reduce
@@ -35,6 +37,7 @@ from nodes.facet import Milestone
 from nodes.protocols import protocol
 from nodes.wire import all_pdu_types
 from nodes.wire.note import NoteKind
+from tests.helpers.invariants import drawn
 
 MS = 1_000_000
 NAMES = sorted(path.stem for path in SPACES.glob("*.toml"))
@@ -78,6 +81,23 @@ def test_a_restart_without_its_crash_is_none() -> None:
     rest = tuple(fault for fault in scenario.fault if not isinstance(fault, Crash))
     assert any(isinstance(fault, Restart) for fault in rest)
     assert not any(isinstance(fault, Restart) for fault in possible(replace(scenario, fault=rest)).fault)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_chance_did_can_be_written_down_as_faults(name: str) -> None:
+    changed = 0
+    for case in drawn(base_of(name), 7):
+        certain = explicit(case)
+        assert not any(impair.impairment.loss for impair in certain.impair)
+        if len(certain.fault) > len(case.fault):
+            changed += 1
+            assert _happened(certain) == _happened(case), dump(case)
+    assert changed >= 5
+
+
+def _happened(case: Scenario) -> list[tuple[object, ...]]:
+    events = Run(case).all().world.events
+    return [(one.time_ns, one.node, one.kind, one.about, one.seq, one.text) for one in events if one.node]
 
 
 def planted() -> Scenario:
