@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from harness.engines.outcome import EngineError, EngineOptions, NodeDied
 from harness.explore.brief import brief
 from harness.explore.explicit import explicit
 from harness.explore.hunt import Failure
-from harness.explore.judging import DIED, ENDLESS, judge_of
+from harness.explore.judging import DIED, ENDLESS, clock_of, judge_of
 from harness.explore.reduce import reduce
 from harness.judges import Outcome
 from harness.runs import carry_out, fresh
@@ -78,7 +77,8 @@ def _size(case: Scenario) -> str:
 
 def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network: bool = False) -> Found:
     """Make chance explicit, then leave out what does not matter."""
-    begin, judged = time.monotonic(), judge_of(network)
+    clock, judged = clock_of(network), judge_of(network)
+    begin = clock()
     fewest = min((*space.nodes, len(failure.case.nodes)))
 
     def broken(case: Scenario) -> bool:
@@ -88,7 +88,7 @@ def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network:
     if not network and not failure.broken & {ENDLESS, DIED}:
         certain = explicit(case)
         case = certain if broken(certain) else case
-    case = reduce(case, broken, SHRINK_S * (3 if network else 1))
+    case = reduce(case, broken, SHRINK_S * (3 if network else 1), clock)
     if case.workload == Script(message=()):
         case = replace(case, workload=None)
     against = judged(case, space).against
@@ -96,7 +96,7 @@ def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network:
     expect = tuple(Expect(property=name) for name in names if name not in (ENDLESS, DIED))
     case = replace(case, name=f"{case.protocol}-{'-'.join(names)}"[:90], expect=expect, explore=None)
     sentence = "; ".join(f"{verdict.property}: {verdict.sentence}" for verdict in against)
-    return Found(case, names, sentence, runs, seconds, time.monotonic() - begin, failure.case, network)
+    return Found(case, names, sentence, runs, seconds, clock() - begin, failure.case, network)
 
 
 def write(found: Found, folder: Path) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from harness.explore.chance import from_the_seed_alone
 from harness.explore.draw import cases
-from harness.explore.judging import Judged, judge_of
+from harness.explore.judging import Judged, clock_of, judge_of
 from harness.explore.milestones import reached
 from harness.explore.mutate import Parent, mutated
 from harness.explore.novelty import Change, Word
@@ -93,7 +92,7 @@ class Hunt:
 
     def visit(self, case: Scenario) -> Failure | None:
         """Carry out one case."""
-        clock = time.monotonic if self.network else time.process_time  # a guest's time is not this process's
+        clock = clock_of(self.network)
         begin = clock()
         space = self.base.explore
         assert space is not None

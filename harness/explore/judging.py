@@ -47,6 +47,11 @@ def judge_of(network: bool) -> Judge:
     return judged_there
 
 
+def clock_of(network: bool) -> Callable[[], float]:
+    """What measures a case: a guest's time is not that of this process, which others keep from running."""
+    return time.monotonic if network else time.process_time
+
+
 def judged(case: Scenario, space: Explore = _PLAIN) -> Judged:
     """Carry out a case, and judge what its protocol promises, what the space adds, and what the case itself expects."""
     return judged_run(Run(case), space)

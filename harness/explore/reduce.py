@@ -8,7 +8,6 @@ which is where the shrinker starts. Lists are halved before single parts are tri
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar
@@ -70,14 +69,14 @@ class Knobs:
         return self.one(list(dict.fromkeys((0, *rounded, value_ns))))
 
 
-def reduce(case: Scenario, broken: Broken, seconds: float = 120.0) -> Scenario:
-    """The smallest case found that is still broken."""
+def reduce(case: Scenario, broken: Broken, seconds: float, clock: Callable[[], float]) -> Scenario:
+    """The smallest case that is found in so many seconds of this clock, and still broken."""
     known: dict[Scenario, bool] = {case: True}
-    end, best = time.monotonic() + seconds, case
+    end, best = clock() + seconds, case
 
     def still(smaller: Scenario | None) -> bool:
         nonlocal best
-        if time.monotonic() > end:
+        if clock() > end:
             raise _Over
         if smaller is None:
             return False

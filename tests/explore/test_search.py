@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,7 +127,7 @@ def test_planted_parts_are_found_among_many_with_few_runs() -> None:
         return 27 in drops and back >= 2 and any(one.data == "m7" for one in case.workload.message)
 
     case = planted()
-    small = reduce(case, broken, math.inf)
+    small = reduce(case, broken, math.inf, time.process_time)
     assert broken(small)
     assert len(tried) < 200  # a second, on a quiet machine
     assert len(small.fault) == 5  # two crashes, their restarts, one loss
