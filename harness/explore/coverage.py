@@ -51,7 +51,7 @@ def _milestones(base: Scenario, tally: Tally) -> str:
 
 def _states(diagram: Seen, tally: Tally) -> str:
     """The diagram, and its changes one by one."""
-    seen = _as_drawn(diagram, tally.changes)
+    seen = as_drawn(diagram, tally.changes)
     counts = Counter[tuple[str, str]]()
     for (one, other, _), count in seen.items():
         counts[one, other] += count
@@ -72,8 +72,9 @@ def _states(diagram: Seen, tally: Tally) -> str:
     )
 
 
-def _as_drawn(diagram: Seen, changes: Mapping[Change, int]) -> Counter[Change]:
-    """Where the diagram says in which state a machine begins, its first step leaves that one."""
+def as_drawn(diagram: Seen, changes: Mapping[Change, int]) -> Counter[Change]:
+    """Changes that were seen, as the diagram tells them: where it says in which state a machine begins, the first step
+    leaves that one."""
     first = next((other for (one, other), by in diagram.items() if one == BEGIN and not by), None)
     found = Counter[Change]()
     for (one, other, by), count in changes.items():

@@ -34,7 +34,9 @@ class Journal:
         folder.mkdir(parents=True, exist_ok=True)
         self._file = (folder / FILE).open("a+b")
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(
+                self._file, fcntl.LOCK_EX | fcntl.LOCK_NB
+            )  # of this process: those that it forks do not hold it
         except OSError:
             self.close()
             raise _refused(folder, "another search is writing here") from None

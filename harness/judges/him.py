@@ -291,9 +291,10 @@ def accurate(facts: Facts) -> Finding:
         before = set(everybody)
         for view in life.views:
             for absent in sorted(before - set(view.peers)):
-                trouble = troubled.get(absent) or troubled.get(first[view.seq].node)  # who is cut off reaches nobody
+                either = (absent, first[view.seq].node)  # who is cut off reaches nobody
+                trouble = [troubled[node] for node in either if node in troubled]
                 ends = [one.stopped for one in facts.lives if one.node == absent and one.stopped is not None]
-                if not any(event.time_ns <= view.time_ns for event in (*ends, *([trouble] if trouble else []))):
+                if not any(event.time_ns <= view.time_ns for event in (*ends, *trouble)):
                     return Broken(
                         f"n{life.node} installed a view without n{absent}, which nothing had befallen",
                         (view,),

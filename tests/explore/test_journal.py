@@ -56,11 +56,11 @@ def test_a_directory_is_of_one_search_and_of_one_process(tmp_path: Path) -> None
     for settings, seed in ((("cmd.window=7",), 3), ((), 4)):
         with pytest.raises(ScenarioError, match="another scenario or seed"):
             searched(tmp_path, 40, *settings, seed=seed)
-    base = base_of("cmd")
-    with closing(Journal(tmp_path, base, 3)) as held:
+    other = command("explore", "cmd", "--seed", "3", "--runs", "40", "--memory-only", "--out", str(tmp_path))
+    with closing(Journal(tmp_path, base_of("cmd"), 3)) as held:
         assert not held.is_outdated
-        with pytest.raises(ScenarioError, match="another search is writing"):
-            Journal(tmp_path, base, 3)
+        refused = subprocess.run(other, env=child_environment(), capture_output=True, text=True)
+    assert refused.returncode == 64 and "another search is writing" in refused.stderr
 
 
 def test_what_other_code_has_seen_does_not_count(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """docs/states.md: which states the machines have and what takes them from one to another, as seen in random
-schedules.
+schedules and in what `tutti explore` draws.
 
-`./tutti python -m tests.helpers.states` writes the page again. The schedules are those of the adversity tests,
-so they are the same for everybody until a rule changes.
+`./tutti python -m tests.helpers.states` writes the page again. The schedules are those of the adversity tests, and the
+search has always the same seed, so both are the same for everybody until a rule changes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from harness.explore.base import base_of
+from harness.explore.coverage import as_drawn
 from harness.explore.diagrams import PAGE, Seen
+from harness.explore.hunt import Hunt
 from harness.explore.novelty import BEGIN
 from nodes.him.machine import Him
 from nodes.machine import Received
@@ -23,13 +26,16 @@ from tests.helpers import st_schedules, to_schedules
 from tests.helpers.him_schedules import Schedule
 
 SCHEDULES = 120
+_CASES = 10  # of the search, for each schedule
+_FIRST = {"st": Mode.DATA.value}  # in which state it begins
 
 _HEAD = """\
 # The states of the machines
 
 What takes a machine from one state to another: a PDU that came, `submit` (the application) or `wake` (a time that was
 waited for). States that a machine passes through within one such step are left out. Drawn from {count} random schedules
-of each protocol; a test repeats some of them and complains when it sees a change that is not here.
+of each protocol and {cases:,} cases of its search; a test repeats some of them and complains when it sees a change that
+is not here.
 `./tutti python -m tests.helpers.states` draws this page again.
 """
 _DIAGRAMS = {
@@ -80,15 +86,21 @@ def observe(count: int) -> dict[str, Seen]:
             st_schedules.schedule(seed)
             to_schedules.schedule(seed)
             Schedule(("silence", "proof")[seed % 2], seed).run()
+    for name, seen in found.items():
+        hunt, drawn = Hunt(base_of(name), 1), {(BEGIN, _FIRST[name]): set[str]()} if name in _FIRST else {}
+        while hunt.runs < count * _CASES:
+            list(hunt.batch())
+        for one, other, by in as_drawn(drawn, hunt.changes):
+            if by:
+                seen.setdefault((one, other), set()).add(by)
     return found
 
 
 def page(found: dict[str, Seen]) -> str:
     """The page."""
-    parts = [_HEAD.format(count=SCHEDULES)]
-    first = {"st": Mode.DATA.value}
+    parts = [_HEAD.format(count=SCHEDULES, cases=SCHEDULES * _CASES)]
     for name, (title, text) in _DIAGRAMS.items():
-        lines = [f"    [*] --> {first[name]}"] if name in first else []
+        lines = [f"    [*] --> {_FIRST[name]}"] if name in _FIRST else []
         lines += [
             f"    {one} --> {other} : {', '.join(sorted(by))}" for (one, other), by in sorted(found[name].items())
         ]
