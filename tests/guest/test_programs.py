@@ -509,6 +509,7 @@ def test_nodes_differ_and_one_that_is_asked_to_leave_has_a_word(tmp_path: Path) 
         (tmp_path / f"{name}.txt.in").write_text(f"{name} {{node}} of {{members}} at {{addresses}}, {{place}}")
     more = f"""
         words = {{ place = "home" }}
+        ready_file = "here.txt"
         notes = [['^farewell$', 'left text=it says so']]
         [[program.also]]
         command = ["echo", "in {{me}}"]
