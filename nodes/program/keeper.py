@@ -425,5 +425,6 @@ def _quoted(line: bytes) -> str:
 
 
 def _said(program: _Program) -> str:
-    lines = "".join(f"\n    {line[:_QUOTED_MAX]}" for line in program.tail)
+    unended = [program.rest.decode(errors="replace")] if program.rest else []
+    lines = "".join(f"\n    {line[:_QUOTED_MAX]}" for line in (*program.tail, *unended))
     return f"; its last words:{lines}" if lines else ", without a word"

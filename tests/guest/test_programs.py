@@ -299,6 +299,7 @@ SPEAKS = "import time\nprint('soon', flush=True)\ntime.sleep(9)"
     [
         ("print('oh', flush=True)\nraise SystemExit(3)", "", "python3 ended with status 3; its last words:\n    oh"),
         ("import os\nos.kill(os.getpid(), 11)", "", "python3 ended by SIGSEGV, without a word"),
+        (SPEAKS.replace("'soon'", "'soon', end='> '"), 'ready = "never"', "its last words:\n    soon> "),
         (SPEAKS, 'ready = "never"', "python3 was not ready within 0.5 s; its last words:\n    soon"),
         (SLEEPS, "ready_port = 80", "python3 was not ready within 0.5 s, without a word"),
         (
