@@ -17,6 +17,7 @@ import pytest
 
 from harness import rundir
 from harness.engines.outcome import EngineOptions
+from harness.engines.watch import die_with_parent
 from harness.rundir import RunDir
 from harness.runs import carry_out
 from harness.scenario import loads
@@ -107,7 +108,9 @@ def busy(cpus: Collection[int] = ()) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for cpu in cpus or os.sched_getaffinity(0):
             words = f"import os\nos.sched_setaffinity(0, [{cpu}])\nwhile True: pass"
-            other = stack.enter_context(subprocess.Popen([sys.executable, "-c", words], start_new_session=True))
+            other = stack.enter_context(
+                subprocess.Popen([sys.executable, "-c", words], start_new_session=True, preexec_fn=die_with_parent)
+            )
             stack.callback(other.kill)
         yield
 
