@@ -131,6 +131,8 @@ def cases(base: Scenario, space: Explore) -> st.SearchStrategy[Scenario]:
             times = Times(space.within_ns, edges(faults), space.waits)
             later = [another_message(draw, case, space, times) for _ in range(draw.number(0, _AFTERWARDS))]
             case = with_messages(case, later)
+            if draw.number(0, 2) == 2:
+                case = with_messages(case, last_messages(case, space, edges(faults)))
         return possible(replace(case, fault=tuple(faults)))
 
     return made()
@@ -168,6 +170,12 @@ def message(draw: Draw, case: Scenario, space: Explore, times: Times, begin_ns: 
 def another_message(draw: Draw, case: Scenario, space: Explore, times: Times) -> Message:
     """One near to what else happens."""
     return replace(message(draw, case, space, times), at_ns=times.instant(draw))
+
+
+def last_messages(case: Scenario, space: Explore, edges_ns: Iterable[int]) -> list[Message]:
+    """One of everybody to all when everything is over: who is stuck is not able to say it, or does not hear it."""
+    at_ns = max(space.within_ns, *edges_ns) + max(space.waits, default=0)
+    return [Message(at_ns=at_ns, node=node, to=(), data="") for node in case.nodes]
 
 
 def with_messages(case: Scenario, more: Sequence[Message]) -> Scenario:
