@@ -333,7 +333,7 @@ def test_a_loop_on_memory_alone_is_told_by_name(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(SPINS)
     scenario = tmp_path / "scenario.toml"
     scenario.write_text(SCENARIO.format(directory=tmp_path, more=""))
-    done = tutti("run", str(scenario), "--stall", "3", "--out", str(tmp_path / "run"))
+    done = tutti("run", str(scenario), "--stall", "10", "--out", str(tmp_path / "run"))
     assert done.returncode == 2
     assert "n2's `python3 program.py` was computing all that time: a loop that asks" in done.stderr
 
