@@ -72,6 +72,8 @@ class ReceiveLog:
     def take(self, p: DataBlock) -> Arrival:
         """§3.2: accept p, keep it for later, or know it already."""
         k, tseq, pseq, mine = p.src - 1, p.tseq, p.pseq[self.slot], self.me in p.dst
+        if mine and pseq in self.held[k]:  # first: PREQ may have reached it when what was missing came late
+            return Arrival.KNOWN
         if self._rules.accept_next(tseq, self.treq[k], pseq, self.preq[k], mine):
             self.treq[k] = tseq + 1
             self.al.raise_one(self.index, k, tseq + 1)
@@ -81,8 +83,6 @@ class ReceiveLog:
                 self.rrl.append(p)
             return Arrival.NEXT
         if tseq < self.treq[k] or pseq <= self.preq[k]:
-            return Arrival.KNOWN
-        if mine and pseq in self.held[k]:
             return Arrival.KNOWN
         if mine:
             self.held[k].add(pseq)

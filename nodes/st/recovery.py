@@ -84,6 +84,8 @@ class Recovery:
                     self.start()
                 else:
                     self._transfer.progress()
+            else:
+                self._finish_if_complete()  # what I lack may come late before it comes again
 
     # The beginning
 
