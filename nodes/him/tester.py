@@ -78,11 +78,11 @@ class Tester:
         """Store, and deliver to the application."""
         held = Held(origin, seq, payload, hash_of(payload))
         self.store[held.key] = held
-        for query in self._waiting.pop(held.key, {}).values():
+        self._core.log(NoteKind.DELIVERED, origin, seq, values=Delivered(digest_of(payload), round_))
+        for query in self._waiting.pop(held.key, {}).values():  # not before: who says that he holds it may die then
             self._core.timers.cancel(("hold", *held.key, query.src))
             self._answer(query, held)
         self.keep(held.key)
-        self._core.log(NoteKind.DELIVERED, origin, seq, values=Delivered(digest_of(payload), round_))
         return held
 
     def on_data(self, pdu: HimData) -> None:
