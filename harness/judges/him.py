@@ -13,6 +13,7 @@ from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, whe
 from harness.judges.common import no_duplication
 from harness.judges.facts import Facts, name_of
 from nodes.him.options import HimOptions
+from nodes.wire.fault import FaultNote
 from nodes.wire.him import HAVE, HimAnswer, HimConfirm, HimData, HimEnd, HimQuery, HimReport
 from nodes.wire.note import Delivered, NoteKind, said
 
@@ -112,7 +113,7 @@ def _removed(facts: Facts, one: _Message) -> frozenset[int]:
 
 @judge_of("HI-2", "alarm: if a member cannot be reached, the sender is told FAIL in time")
 def failure_is_told(facts: Facts) -> Finding:
-    limit = _decision_limit_ns(facts)
+    decided = _decision_limit_ns(facts)
     waiting: Finding | None = None
     told = 0
     for one in _messages(facts):
@@ -136,12 +137,13 @@ def failure_is_told(facts: Facts) -> Finding:
             )
         told += 1
         took = result.time_ns - one.sending.time_ns
+        limit = None if decided is None else decided + _more_rounds_ns(facts, one, result)
         if limit is not None and took > limit:
             return Broken(
                 f"n{one.sending.node} was told FAIL of {_name(one)} after {took} ns; {limit} ns were allowed",
                 (one.sending, result),
             )
-    if limit is None and told:
+    if decided is None and told:
         return Undecided("the scenario does not say maxfail and the time-outs")
     return waiting or Holds(f"{told} messages that did not reach everybody were reported, in time")
 
@@ -160,7 +162,7 @@ def _held_by_all_or_told(facts: Facts) -> Finding:
     events = (*facts.of(NoteKind.ALARM), *(one for one in facts.of(NoteKind.RESULT) if one.text.startswith("FAIL")))
     for event in sorted(events, key=lambda one: one.time_ns):
         told.setdefault((event.about, event.seq), event)
-    since_ns, limit = _up_since_ns(facts), _alarm_limit_ns(facts)
+    since_ns, decided = _up_since_ns(facts), _alarm_limit_ns(facts)
     torn = 0
     for one in _messages(facts):
         alive = {node for node in one.members if since_ns.get(node, one.sending.time_ns) < one.sending.time_ns}
@@ -177,8 +179,9 @@ def _held_by_all_or_told(facts: Facts) -> Finding:
                 (one.sending,),
                 by_absence=True,
             )
-        if limit is None:
+        if decided is None:
             return Undecided("the scenario does not say maxfail and the time-outs")
+        limit = decided + _more_rounds_ns(facts, one, alarm)
         took = alarm.time_ns - one.sending.time_ns
         if took > limit:
             return Broken(
@@ -209,10 +212,22 @@ def _decision_limit_ns(facts: Facts) -> int | None:
     options = facts.evidence.options
     if not isinstance(options, HimOptions):
         return None
+    asking = ((1 << options.q) - 1) * options.rto_max_ns
+    return (options.maxfail + 1) * _round_ns(options) + asking + _SLACK_NS
+
+
+def _round_ns(options: HimOptions) -> int:
+    """T_dec with the largest time-outs allowed."""
     rto = options.rto_max_ns
-    asking = ((1 << options.q) - 1) * rto
-    decide = options.decide_ns or 2 * rto + 2 * asking + options.rtry * rto
-    return (options.maxfail + 1) * decide + asking + _SLACK_NS
+    return options.decide_ns or 2 * rto + 2 * ((1 << options.q) - 1) * rto + options.rtry * rto
+
+
+def _more_rounds_ns(facts: Facts, one: _Message, end: Event) -> int:
+    """In every view that its sender installs meanwhile a message is multicast anew, and gets a round more for it."""
+    options = facts.evidence.options
+    views = [view for life in facts.lives if life.node == one.sending.node for view in life.views]
+    between = sum(one.sending.time_ns < view.time_ns <= end.time_ns for view in views)
+    return between * _round_ns(options) if isinstance(options, HimOptions) else 0
 
 
 def _alarm_limit_ns(facts: Facts) -> int | None:
@@ -279,11 +294,7 @@ def _different(facts: Facts, one: Frame, other: Frame) -> Broken:
 
 @judge_of("HI-5", "accuracy: a node that is up and reachable is never disjoined")
 def accurate(facts: Facts) -> Finding:
-    troubled: dict[int, Event] = {}  # node -> its first fault; a fault that names no node counts for every node
-    everybody = facts.evidence.nodes
-    for event in facts.of(NoteKind.FAULT):
-        for node in event.fault.nodes or everybody:
-            troubled.setdefault(node, event)
+    everybody, faults = facts.evidence.nodes, facts.of(NoteKind.FAULT)
     first: dict[int, Event] = {}  # a view's number -> who had it first, and so proposed it
     for view in sorted((view for life in facts.lives for view in life.views), key=lambda view: view.time_ns):
         first.setdefault(view.seq, view)
@@ -291,17 +302,27 @@ def accurate(facts: Facts) -> Finding:
         before = set(everybody)
         for view in life.views:
             for absent in sorted(before - set(view.peers)):
-                either = (absent, first[view.seq].node)  # who is cut off reaches nobody
-                trouble = [troubled[node] for node in either if node in troubled]
+                between = {absent, first[view.seq].node}  # who is cut off reaches nobody, and proposes a view alone
+                troubles = [event for event in faults if _parts(event.fault, between, everybody)]
                 ends = [one.stopped for one in facts.lives if one.node == absent and one.stopped is not None]
-                if not any(event.time_ns <= view.time_ns for event in (*ends, *trouble)):
+                if not any(event.time_ns <= view.time_ns for event in (*ends, *troubles)):
                     return Broken(
-                        f"n{life.node} installed a view without n{absent}, which nothing had befallen",
+                        f"n{life.node} installed a view without n{absent}, "
+                        f"between which and n{first[view.seq].node} nothing was wrong",
                         (view,),
                         by_absence=True,
                     )
             before = set(view.peers)
     return Holds("only nodes that something had befallen were disjoined")
+
+
+def _parts(fault: FaultNote, between: set[int], everybody: tuple[int, ...]) -> bool:
+    """May one of two nodes not have reached the other for it? A partition parts those that it names as a pair."""
+    if fault.ends:
+        return False
+    if fault.kind == "partition":
+        return any(between == set(pair) for pair in fault.severed)
+    return bool(between & set(fault.nodes or everybody))
 
 
 # Counting packets. A message is loss-free if every copy of every packet about it arrived, in the first round, and every

@@ -15,6 +15,7 @@
     x3 r3       the harness crashes node 3; restarts it (its next incarnation)
     l3          node 3 leaves by itself
     cut3 join3  the harness takes node 3's link down and up again
+    part1>3     the harness keeps from node 3 what node 1 sends
     n1>DATA/1a  a frame him.DATA of source 1 about a leaves node 1; n2<DATA/1a enters node 2; n1<delta.DATA/2a;
                 n1>DATA/1a#7 says that its sender holds what has hash 7; n3<delta.DATA/2c:ab has a and b in CB_c[3]
     @7.5        it is now 7.5 ms; 2@7.5 node 2's clock shows 7.5 ms now and runs on from there
@@ -47,6 +48,7 @@ _FRAME = re.compile(
     r"n(?P<node>\d+)(?P<way>[<>])(?P<title>[\w.]+)/(?P<src>\d+)(?P<name>[a-z]?)(?P<hash>#\d+)?(?P<tag>:[a-z]+)?"
 )
 _HARNESS = re.compile(r"(?P<what>x|r|l|cut|join|fault)(?P<node>\d+)")
+_PARTITION = re.compile(r"part(?P<pair>\d+>\d+)")
 _MARKS = {"start": "start", "heal": "heal", "end": "end quiet", "limit": "end limit", "livelock": "end livelock"}
 
 
@@ -104,6 +106,9 @@ class _Writer:
             return
         elif match := _HARNESS.fullmatch(token):
             self.harness(match["what"], int(match["node"]))
+        elif match := _PARTITION.fullmatch(token):
+            pair = ">".join(f"n{node}" for node in match["pair"].split(">"))
+            self.note(0, NoteKind.FAULT, text=f"partition {pair}")
         elif match := _FRAME.fullmatch(token):
             at, way = f"n{match['node']}", "out" if match["way"] == ">" else "in"
             frame = len(self.frames) + 1

@@ -67,6 +67,9 @@ CASES = [
     ("HI-5", "fault3 1[1,2", PASS),
     ("HI-5", "fault3 1[1,3", FAIL),  # the wrong one
     ("HI-5", "fault1 1[1,2 fault3", PASS),  # it was cut off itself, whatever befell the other afterwards
+    ("HI-5", "part1>3 1[1,2", PASS),
+    ("HI-5", "part3>1 1[1,2", PASS),
+    ("HI-5", "part2>3 1[1,2", FAIL),  # 1 and 3 reach each other
     ("HI-5", "1[1,2 hole", UNKNOWN),
     ("HI-5", "1[1,2,3 x3 1[1,2 r3 1[1,2,3", PASS),
 ]
