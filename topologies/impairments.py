@@ -162,6 +162,11 @@ class Impairment:
         """Do packets differ in their delay?"""
         return self.jitter_ns > 0 or (self.distribution is not None and not isinstance(self.distribution, Uniform))
 
+    @property
+    def least_ns(self) -> int:
+        """How long a packet takes that is in luck."""
+        return 0 if self.reorder else max(0, self.delay_ns - self.jitter_ns)
+
     def draw(self) -> DelayDraw:
         """How the delay of each packet is drawn."""
         if not self.spreads:

@@ -27,17 +27,21 @@ from harness.scenario.faults.pause import Pause
 from harness.scenario.faults.restart import Restart
 from harness.scenario.faults.slow_reader import SlowReader
 from harness.scenario.faults.when import When
-from harness.scenario.model import ClockStart, Impair, Message, Scenario, Script
+from harness.scenario.model import ClockStart, Impair, Message, Scenario, Script, TopologyOptions
 from harness.scenario.pdus import PduMatch
 from nodes.wire import all_pdu_types
 from nodes.wire.note import NoteKind
+from nodes.wire.table import Flags
 from topologies.impairments import GilbertElliott, Impairment
 
 T = TypeVar("T")
-SPANS = (10, 100, 1000)  # lengths of faults, in ticks
+SPANS = (10, 100, 1000, 4000)  # lengths of faults, in ticks: some outlast all that is submitted
+_FEW = 5  # messages: what befalls one of them matters more than among many
+_PACES = (10, 100)  # of a talk, in ticks
 FAR_NS = 60_000_000_000  # by which a clock is set, where a protocol does not bound it
 _DRIFTS_PPB = (100_000, -100_000, 10_000_000, -10_000_000)
 _AFTERWARDS = 6  # messages, at most, that are drawn near faults
+_SLOW_BPS = 1_000_000
 _BUFFER_BYTES = 4096  # a slow reader's: a few frames
 
 
@@ -48,6 +52,7 @@ class Times:
     within_ns: int
     near: tuple[int, ...] = ()  # where something happens already
     waits: tuple[int, ...] = ()  # after which something follows from it
+    struck: tuple[str, ...] = ()  # nodes to which something has happened
 
     @property
     def tick_ns(self) -> int:
@@ -56,14 +61,27 @@ class Times:
     def instant(self, draw: Draw) -> int:
         """Anywhere, or where something else happens, or so long after it that something may follow."""
         if self.near and draw.yes():
-            return max(0, draw.one(self.near) + draw.one((0, *self.waits)) + draw.number(-5, 5) * self.tick_ns)
+            return max(0, draw.one(self.near) + self._about(draw, (0, *self.waits)))
         return draw.number(0, 1000) * self.tick_ns
+
+    def node(self, draw: Draw, case: Scenario) -> str:
+        """Any of them, or one that is in trouble already: it seldom comes alone."""
+        known = [node for node in case.nodes if node in self.struck]
+        return draw.one(known if known and draw.yes() else case.nodes)
 
     def length(self, draw: Draw) -> int:
         """Short or long, or about as long as somebody waits."""
         if self.waits and draw.number(0, 2) == 2:
-            return max(self.tick_ns, draw.one(self.waits) + draw.number(-5, 5) * self.tick_ns)
+            return max(self.tick_ns, self._about(draw, self.waits))
         return draw.number(1, draw.one(SPANS)) * self.tick_ns
+
+    def later(self, draw: Draw) -> int:
+        """How long after a moment: at once, or when something may have followed from it."""
+        return max(0, self._about(draw, self.waits)) if self.waits and draw.yes() else 0
+
+    def _about(self, draw: Draw, waits: Sequence[int]) -> int:
+        most = draw.one((5, 50))
+        return draw.one(waits) + draw.number(-most, most) * self.tick_ns
 
 
 class Draw:
@@ -118,6 +136,8 @@ def cases(base: Scenario, space: Explore) -> st.SearchStrategy[Scenario]:
         case = replace(base, explore=None, seed=draw.number(1, 1000))
         if space.nodes:
             case = with_nodes(case, draw.one(space.nodes))
+        if space.networks:
+            case = replace(case, topology=replace(case.topology, kind=draw.one(space.networks)))
         options = {field: draw.one(values) for field, values in choices}
         case = replace(case, options=replace(case.options, **options))
         if space.messages:
@@ -126,11 +146,14 @@ def cases(base: Scenario, space: Explore) -> st.SearchStrategy[Scenario]:
         instants = tuple(one.at_ns for one in case.workload.message) if isinstance(case.workload, Script) else ()
         faults: list[Fault] = list(case.fault)
         for _ in range(draw.number(0, space.most_faults)):
-            faults += some_faults(draw, case, space, Times(space.within_ns, (*instants, *edges(faults)), space.waits))
+            times = Times(space.within_ns, (*instants, *edges(faults)), space.waits, struck(faults))
+            faults += some_faults(draw, case, space, times)
         if space.messages and faults:  # what a fault has broken shows in what is said soon after it
-            times = Times(space.within_ns, edges(faults), space.waits)
-            later = [another_message(draw, case, space, times) for _ in range(draw.number(0, _AFTERWARDS))]
-            case = with_messages(case, later)
+            times, count = Times(space.within_ns, edges(faults), space.waits), draw.number(0, _AFTERWARDS)
+            if count and draw.yes():
+                case = with_messages(case, talk(draw, case, space, times, count))
+            else:
+                case = with_messages(case, [another_message(draw, case, space, times) for _ in range(count)])
             if draw.number(0, 2) == 2:
                 case = with_messages(case, last_messages(case, space, edges(faults)))
         return possible(replace(case, fault=tuple(faults)))
@@ -143,17 +166,40 @@ def edges(faults: Iterable[Fault]) -> tuple[int, ...]:
     return tuple(one.at_ns + length for one in faults for length in {0, getattr(one, "for_ns", None) or 0})
 
 
+def struck(faults: Iterable[Fault]) -> tuple[str, ...]:
+    """Whom they concern by name."""
+    return tuple(name for one in faults for name in (getattr(one, "node", None) or getattr(one, "towards", None) or ()))
+
+
 def script(draw: Draw, case: Scenario, space: Explore) -> Script:
-    """Messages of any node at any time."""
-    count = draw.number(1, space.messages)
-    close = draw.yes()  # all of them soon after each other
+    """Messages of any node at any time; all of them soon after each other; or a talk, and others beside it."""
+    count, manner = draw.number(1, min(space.messages, draw.one((_FEW, space.messages)))), draw.number(0, 2)
+    close = manner == 1
     times = Times(space.within_ns // 10 if close else space.within_ns)
     begin_ns = draw.number(0, 9) * space.within_ns // 10 if close else 0
-    return Script(message=tuple(message(draw, case, space, times, begin_ns) for _ in range(count)))
+    said = talk(draw, case, space, times, draw.number(1, count)) if manner == 2 else []
+    others = (message(draw, case, space, times, begin_ns) for _ in range(count - len(said)))
+    return Script(message=(*said, *others))
+
+
+def talk(draw: Draw, case: Scenario, space: Explore, times: Times, count: int) -> list[Message]:
+    """Some nodes, each after another, mostly one who was just told something, at a pace that leaves time to hear it."""
+    who, at_ns = draw.some(case.nodes, len(case.nodes)), times.instant(draw)
+    pace_ns = draw.number(0, draw.one(_PACES)) * times.tick_ns + draw.one(space.delay)
+    always, data = draw.one((None, *space.destinations)), "x" * draw.one(space.payload)
+    said: list[Message] = []
+    speaker = draw.one(who)
+    for number in range(count):
+        others = [one for one in who if one != speaker] or [one for one in case.nodes if one != speaker] or [speaker]
+        other, stays, kind = draw.numbers(len(others), 4, len(space.destinations))
+        to = {"all": (), "self": (speaker,), "some": who, "one": (others[other],)}[always or space.destinations[kind]]
+        said.append(Message(at_ns=at_ns + number * pace_ns, node=speaker, to=to, data=data))
+        speaker = others[other] if stays < 3 and others[other] in who else speaker
+    return said
 
 
 def message(draw: Draw, case: Scenario, space: Explore, times: Times, begin_ns: int = 0) -> Message:
-    """One of them."""
+    """One of any node."""
     nodes, kinds, sizes = case.nodes, space.destinations, space.payload
     tick, node, kind, size, mask = draw.numbers(1001, len(nodes), len(kinds), len(sizes), 1 << min(len(nodes), 8))
     others = [one for one in nodes if one != nodes[node]] or [nodes[node]]
@@ -185,7 +231,8 @@ def with_messages(case: Scenario, more: Sequence[Message]) -> Scenario:
 
 
 def impairments(draw: Draw, case: Scenario, space: Explore) -> tuple[Impair, ...]:
-    """Loss of everything, and how long everything takes: the same between all, or (on a mesh) from pair to pair."""
+    """Loss of everything, and how long everything takes: the same between all, or (on a mesh) from pair to pair; and
+    sometimes another on the way to one node."""
     if case.impair:
         return case.impair
     loss, delay_ns = draw.one(space.loss), draw.one(space.delay)
@@ -197,17 +244,51 @@ def impairments(draw: Draw, case: Scenario, space: Explore) -> tuple[Impair, ...
     jitter_ns = 0
     if case.topology.kind != "one_channel" and delay_ns and draw.yes():
         jitter_ns = delay_ns - delay_ns // 10
-    if not loss and not delay_ns:
-        return ()
-    return (Impair(on=("receivers",), impairment=Impairment(loss=loss, delay_ns=delay_ns, jitter_ns=jitter_ns)),)
+    usual = Impairment(loss=loss, delay_ns=delay_ns, jitter_ns=jitter_ns)
+    on: tuple[str, ...] = ("receivers",)
+    ports, found = _ports(case.topology), list[Impair]()
+    if len(space.loss) + len(space.delay) > 2 and draw.number(0, 3) == 3:
+        special = draw.one(ports)
+        there = Impairment(loss=draw.one(space.loss), delay_ns=draw.one(space.delay))
+        if space.most_faults and "impair" in space.faults and draw.yes():
+            there = draw.one(troubles(case, delay_ns or Times(space.within_ns).tick_ns))
+        found, on = [Impair(on=(special,), impairment=there)], tuple(port for port in ports if port != special)
+    return (*([Impair(on=on, impairment=usual)] if on and usual != Impairment() else []), *found)
+
+
+@lru_cache(maxsize=64)
+def _ports(topology: TopologyOptions) -> tuple[str, ...]:
+    """The ways to single nodes."""
+    plan = topology.plan()
+    return tuple(f"{plan.lan_of(host).switch}>{host}" for host in plan.hosts)
+
+
+def troubles(case: Scenario, delay_ns: int) -> list[Impairment]:
+    """What can be wrong with a way, beside what is usual."""
+    found = [
+        Impairment(loss=0.3),
+        Impairment(loss_model=GilbertElliott(good_to_bad=0.05, bad_to_good=0.3)),
+        Impairment(duplicate=0.3),
+        Impairment(rate_bps=_SLOW_BPS),
+    ]
+    if case.topology.kind != "one_channel":  # whose one order they would break
+        found += [
+            Impairment(delay_ns=delay_ns, jitter_ns=delay_ns),
+            Impairment(delay_ns=delay_ns, reorder=0.3),
+        ]
+    return found
 
 
 def clocks(draw: Draw, case: Scenario, space: Explore) -> tuple[ClockStart, ...]:
-    """Each within half of the skew of true time."""
-    if case.clock or not space.skew_ns:
+    """Each within half of the skew of true time; where nothing bounds it, some of them run fast or slow."""
+    if case.clock:
         return case.clock
-    offsets = [draw.number(-4, 4) * space.skew_ns // 8 for _ in case.nodes]
-    return tuple(ClockStart(node=(n,), offset_ns=o) for n, o in zip(case.nodes, offsets, strict=True) if o)
+    if space.skew_ns:
+        offsets = [draw.number(-4, 4) * space.skew_ns // 8 for _ in case.nodes]
+        return tuple(ClockStart(node=(n,), offset_ns=o) for n, o in zip(case.nodes, offsets, strict=True) if o)
+    if space.most_faults and "clock" in space.faults and draw.number(0, 3) == 3:
+        return (ClockStart(node=draw.some(case.nodes, len(case.nodes)), drift_ppb=draw.one(_DRIFTS_PPB)),)
+    return ()
 
 
 # Faults: one drawing for each word of [explore] faults.
@@ -218,26 +299,30 @@ def some_faults(draw: Draw, case: Scenario, space: Explore, times: Times) -> lis
     kind = draw.one(space.faults)
     found = _FAULTS[kind](draw, case, space, times)
     waits = any(fault.when for fault in found)
-    if found and not waits and kind not in ("drop", "delay", "duplicate") and draw.number(0, 2) == 2:
-        return _awaiting(moment(draw, case), found)
+    if found and not waits and draw.number(0, 2) == 2:
+        return _awaiting(moment(draw, case, struck(found)), found, times.later(draw))
     return found
 
 
-def _awaiting(when: When, faults: Sequence[Fault]) -> list[Fault]:
-    """The same faults, counted from a moment in place of the start of the run."""
-    begin_ns = faults[0].at_ns
+def _awaiting(when: When, faults: Sequence[Fault], later_ns: int) -> list[Fault]:
+    """The same faults, the first of them so long after a moment."""
+    begin_ns = faults[0].at_ns - later_ns
     return [replace(fault, when=when, at_ns=fault.at_ns - begin_ns) for fault in faults]
 
 
-def moment(draw: Draw, case: Scenario) -> When:
-    """When somebody sends, gets or notes something, the first time or a later one."""
-    count, node = 1 + draw.one((0, 0, 1, 2, 5)), draw.number(1, len(case.nodes))
-    way = draw.one(("out", "in", "note")) if titles(case.protocol) else "note"
+def moment(draw: Draw, case: Scenario, about: Sequence[str]) -> When:
+    """When somebody sends, gets or notes something, the first time or a later one; mostly who is struck then."""
+    count, node = 1 + draw.one((0, 0, 1, 2, 5)), draw.one(case.nodes)
+    known = draw.one(about) if about and draw.yes() else None
+    way, src = draw.one(("out", "in", "note")) if titles(case.protocol) else "note", (int((known or node)[1:]),)
     if way == "note":
         kind = draw.one(_NOTED)
-        return When(note=PduMatch(src=(node,), fields=(("kind", int(kind)),)), count=count)
-    pdu = PduMatch(types=(draw.one(titles(case.protocol)),), src=(node,))
-    return When(pdu=pdu, towards=(draw.one(case.nodes),) if way == "in" else None, count=count)
+        return When(note=PduMatch(src=src, fields=(("kind", int(kind)),)), count=count)
+    types = (draw.one(titles(case.protocol)),)
+    if way == "in" and known is not None:  # from whomever
+        return When(pdu=PduMatch(types=types), towards=(known,), count=count)
+    towards = (draw.one(case.nodes),) if way == "in" else None
+    return When(pdu=PduMatch(types=types, src=src), towards=towards, count=count)
 
 
 _NOTED = (NoteKind.SENT, NoteKind.DELIVERED, NoteKind.VIEW, NoteKind.STATE, NoteKind.ALARM, NoteKind.ACCEPTED)
@@ -247,6 +332,13 @@ _NOTED = (NoteKind.SENT, NoteKind.DELIVERED, NoteKind.VIEW, NoteKind.STATE, Note
 def titles(protocol: str) -> tuple[str, ...]:
     """The types of a protocol's PDUs."""
     return tuple(row.title for row in all_pdu_types() if row.proto.name.lower() == protocol)
+
+
+@lru_cache
+def _flags(protocol: str, title: str) -> tuple[str, ...]:
+    """The flags that a PDU of this type may have."""
+    row = next(row for row in all_pdu_types() if row.proto.name.lower() == protocol and row.title == title)
+    return tuple(name for field in row.fields if isinstance(field.kind, Flags) for name in field.kind.names)
 
 
 def _stop(draw: Draw, case: Scenario, times: Times, kind: type[Crash] | type[Leave]) -> list[Fault]:
@@ -270,7 +362,7 @@ def _partition(draw: Draw, case: Scenario, space: Explore, times: Times) -> list
     if len(nodes) < 2:
         return []
     if draw.number(0, 3) == 3:  # one way
-        sender = draw.one(nodes)
+        sender = times.node(draw, case)
         others = draw.some([one for one in nodes if one != sender], len(nodes))
         if draw.yes():
             return [Partition(at_ns=at_ns, from_=(sender,), to=others, for_ns=length)]
@@ -278,7 +370,7 @@ def _partition(draw: Draw, case: Scenario, space: Explore, times: Times) -> list
     shape = draw.one(tuple(LEAST))
     if shape == "halves" or len(nodes) < LEAST[shape]:
         return [Partition(at_ns=at_ns, groups=(draw.some(nodes, len(nodes) - 1),), for_ns=length)]
-    return [Partition(at_ns=at_ns, shape=shape, first=draw.one(nodes), for_ns=length)]
+    return [Partition(at_ns=at_ns, shape=shape, first=times.node(draw, case), for_ns=length)]
 
 
 def _link(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
@@ -289,16 +381,19 @@ def _link(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Faul
 
 def _impair(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
     at_ns, length = times.instant(draw), times.length(draw)
-    bursts = GilbertElliott(good_to_bad=0.05, bad_to_good=0.3)
-    choices = [Impairment(loss=0.3), Impairment(loss_model=bursts), Impairment(duplicate=0.3)]
-    if case.topology.kind != "one_channel":
-        choices.append(Impairment(delay_ns=10 * times.tick_ns, jitter_ns=10 * times.tick_ns))
-    return [Change(at_ns=at_ns, on=("receivers",), impairment=draw.one(choices), for_ns=length)]
+    on = "receivers" if draw.yes() else draw.one(_ports(case.topology))
+    return [Change(at_ns=at_ns, on=(on,), impairment=draw.one(troubles(case, 10 * times.tick_ns)), for_ns=length)]
+
+
+def _pause(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
+    at_ns, length, several = times.instant(draw), times.length(draw), draw.number(0, 3) == 3
+    node = draw.some(case.nodes, len(case.nodes)) if several else (times.node(draw, case),)
+    return [Pause(at_ns=at_ns, node=node, for_ns=length)]
 
 
 def _clock(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
     """Where a protocol bounds the skew, most changes keep within it."""
-    at_ns, node = times.instant(draw), (draw.one(case.nodes),)
+    at_ns, node = times.instant(draw), (times.node(draw, case),)
     if space.skew_ns and draw.one((True, True, False)):
         return [ClockChange(at_ns=at_ns, node=node, offset_ns=draw.number(-4, 4) * space.skew_ns // 8)]
     if draw.yes():
@@ -308,18 +403,22 @@ def _clock(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fau
 
 
 def _slow_reader(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
-    at_ns, length, node = times.instant(draw), times.length(draw), (draw.one(case.nodes),)
+    at_ns, length, node = times.instant(draw), times.length(draw), (times.node(draw, case),)
     delay_ns = draw.one((1, 3, 10)) * times.tick_ns
     buffer = draw.one((None, _BUFFER_BYTES))
     return [SlowReader(at_ns=at_ns, node=node, read_delay_ns=delay_ns, buffer_bytes=buffer, for_ns=length)]
 
 
-def _chosen(draw: Draw, case: Scenario, times: Times, kind: type[Drop] | type[Delay] | type[Duplicate]) -> list[Fault]:
+def _chosen(
+    draw: Draw, case: Scenario, space: Explore, times: Times, kind: type[Drop] | type[Delay] | type[Duplicate]
+) -> list[Fault]:
     src = draw.one((0, *range(1, len(case.nodes) + 1)))
-    match = PduMatch(types=(draw.one(titles(case.protocol)),), src=(src,) if src else ())
-    towards = draw.one((None, *((one,) for one in case.nodes)))
+    title = draw.one(titles(case.protocol))
+    flags = _flags(case.protocol, title)
+    marked = (("flags", (draw.one(flags),)),) if flags and draw.number(0, 3) == 3 else ()
+    towards = (times.node(draw, case),) if draw.number(0, 3) else None
     count = draw.one((1, 1, 2, 5, None))
-    more: dict[str, Any] = {"pdu": match, "towards": towards, "count": count}
+    more: dict[str, Any] = {"towards": towards, "count": count}
     if count is None:
         more |= {"at_ns": times.instant(draw), "for_ns": times.length(draw)}
     elif draw.yes():
@@ -328,22 +427,23 @@ def _chosen(draw: Draw, case: Scenario, times: Times, kind: type[Drop] | type[De
         more["skip"] = draw.number(0, 10)
     if kind is not Drop:
         more["by_ns"] = times.length(draw)
-    return [kind(**more)]
+    elif space.spare and draw.number(0, 3) == 3:  # for ever
+        more = {"towards": (times.node(draw, case),), "count": None, "at_ns": times.instant(draw)}
+        title, src, marked = draw.one(space.spare), 0, ()
+    return [kind(pdu=PduMatch(types=(title,), src=(src,) if src else (), fields=marked), **more)]
 
 
 OneFault = Callable[[Draw, Scenario, Explore, Times], list[Fault]]
 _FAULTS: Mapping[str, OneFault] = {
     "crash": lambda draw, case, space, times: _stop(draw, case, times, Crash),
     "leave": lambda draw, case, space, times: _stop(draw, case, times, Leave),
-    "pause": lambda draw, case, space, times: [
-        Pause(at_ns=times.instant(draw), node=(draw.one(case.nodes),), for_ns=times.length(draw))
-    ],
+    "pause": _pause,
     "partition": _partition,
     "link": _link,
     "impair": _impair,
     "clock": _clock,
     "slow_reader": _slow_reader,
-    "drop": lambda draw, case, space, times: _chosen(draw, case, times, Drop),
-    "delay": lambda draw, case, space, times: _chosen(draw, case, times, Delay),
-    "duplicate": lambda draw, case, space, times: _chosen(draw, case, times, Duplicate),
+    "drop": lambda draw, case, space, times: _chosen(draw, case, space, times, Drop),
+    "delay": lambda draw, case, space, times: _chosen(draw, case, space, times, Delay),
+    "duplicate": lambda draw, case, space, times: _chosen(draw, case, space, times, Duplicate),
 }

@@ -53,7 +53,13 @@ def _certainly(fate: Fate, skip: int) -> Fault:
 
 
 def _certain(impairment: Impairment) -> Impairment:
-    least_ns = impairment.delay_ns - impairment.jitter_ns
     return replace(
-        impairment, loss=0.0, loss_model=None, duplicate=0.0, delay_ns=max(0, least_ns), jitter_ns=0, distribution=None
+        impairment,
+        loss=0.0,
+        loss_model=None,
+        duplicate=0.0,
+        reorder=0.0,
+        delay_ns=impairment.least_ns,
+        jitter_ns=0,
+        distribution=None,
     )

@@ -48,8 +48,8 @@ class Netem:
 
     def by_chance(self, waits_ns: list[int]) -> list[int]:
         """How much later copies that wait so long go on than without chance."""
-        jitter_ns = self.impairment.jitter_ns
-        least_ns = self.impairment.delay_ns - jitter_ns if jitter_ns else min(waits_ns, default=0)
+        chance = self.impairment.jitter_ns or self.impairment.reorder
+        least_ns = self.impairment.least_ns if chance else min(waits_ns, default=0)
         return [max(0, wait_ns - least_ns) for wait_ns in waits_ns]
 
     def _lost(self) -> bool:

@@ -17,6 +17,8 @@ FaultKind = Literal[
     "crash", "leave", "pause", "partition", "link", "impair", "clock", "slow_reader", "drop", "delay", "duplicate"
 ]
 
+NetworkKind = Literal["one_channel", "lan", "star", "line", "ring", "tree", "mesh", "two_sites"]
+
 
 class ChoicesCodec:
     """A table of lists, e.g. for each option of the protocol the values that it may have."""
@@ -39,11 +41,13 @@ class Explore:
     within_ns: Time = 300_000_000  # messages are submitted and faults begin in this time
     waits: tuple[Time, ...] = ()  # time-outs: faults come so long after other things happen, and last so long
     nodes: tuple[int, ...] = ()  # how many there may be; none: as many as the scenario has
+    networks: tuple[NetworkKind, ...] = ()  # none: the scenario's kind
     messages: int = 0  # at most so many, at any time; 0: the scenario's own workload
     payload: tuple[int, ...] = (0, 8)  # bytes
     destinations: tuple[Literal["one", "some", "all", "self"], ...] = ("one", "some", "all", "self")
     loss: tuple[Share, ...] = (0.0, 0.02, 0.1)  # of everything, all the time
     delay: tuple[Time, ...] = (0,)  # between two nodes
+    spare: tuple[str, ...] = ()  # PDUs of which a node need never get any: the protocol goes on
     skew_ns: Time = 0  # by how much the clocks of two nodes may differ
     options: Annotated[tuple[tuple[str, tuple[Any, ...]], ...], ChoicesCodec()] = ()
     properties: tuple[str, ...] = ()  # judged beside those of the protocol

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from harness.scenario.codecs import AllOrNames
-from harness.scenario.explore import Explore
+from harness.scenario.explore import Explore, NetworkKind
 from harness.scenario.faults import Fault
 from harness.scenario.faults.base import Names, Time
 from harness.scenario.problems import Path, Problem, did_you_mean
@@ -19,14 +19,12 @@ from topologies.impairments import Impairment
 from topologies.kinds import Sizes, build
 from topologies.plan import Channel, Plan
 
-Kind = Literal["one_channel", "lan", "star", "line", "ring", "tree", "mesh", "two_sites"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopologyOptions:
     """[topology]: see topologies/kinds.py for the kinds and their sizes."""
 
-    kind: Kind
+    kind: NetworkKind
     nodes: int
     routers: int | None = None
     arity: int | None = None

@@ -6,7 +6,7 @@ Each rule looks at the parts that could be read, so that one bad table does not 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.scenario.explore import Explore
@@ -183,6 +183,8 @@ def _explore(draft: Draft) -> Iterator[Problem]:
         return
     if any(count < 1 for count in space.nodes):
         yield Problem(("explore", "nodes"), "a network has at least one node")
+    if draft.topology is not None:
+        yield from _networks(draft.topology, space)
     if draft.spec is not None:
         largest = draft.spec.max_payload
         if any(not 0 <= size <= largest for size in space.payload):
@@ -204,6 +206,16 @@ def _explore(draft: Draft) -> Iterator[Problem]:
             if name not in properties():
                 reason = f"no property is called {name!r}{did_you_mean(name, properties())}"
                 yield Problem(("explore", "properties"), reason)
+
+
+def _networks(topology: TopologyOptions, space: Explore) -> Iterator[Problem]:
+    """Of each kind, with as many nodes as there may be."""
+    for kind in space.networks:
+        for count in space.nodes or (topology.nodes,):
+            try:
+                replace(topology, kind=kind, nodes=count).plan()
+            except PlanError as error:
+                yield Problem(("explore", "networks"), f"{kind} with {count} nodes: {error}")
 
 
 def last_ns(workload: AnyWorkload | None) -> int:
