@@ -14,6 +14,7 @@ On a real machine nothing of the kind holds: the property is for virtual time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +75,7 @@ class _Node:
     life: Life
     clock: Clock
     came: dict[_Key, _Copy]
-    stamps: list[int]  # message -> its time stamp; 0 if its sending was not seen
+    stamps: Ints  # message -> its time stamp; 0 if its sending was not seen
     watched_ns: int  # from when on the harness looks whether all is quiet
 
     def late_ns(self, moment_ns: int) -> int:
@@ -82,29 +83,24 @@ class _Node:
         exact = ROUNDING_NS + (1 + len(self.facts.evidence.nodes)) * TURN_NS
         return exact if moment_ns < self.watched_ns else exact + LOOK_NS
 
-    def true(self, local_ns: int) -> int:
-        """When its clock showed this."""
-        return int(self.clock.true(np.array([local_ns]))[0])
-
-    def expires_ns(self, message: int) -> int | None:
-        """The local time from which on a message is waited for no longer; None: there is none."""
+    def expires_ns(self, messages: Ints) -> Ints | None:
+        """The local times from which on messages are waited for no longer; None: there are none."""
         age = self.rule.expires_ns
-        return None if age is None else self.stamps[message] + age(self.facts.evidence.options)
+        return None if age is None else self.stamps[messages] + age(self.facts.evidence.options)
 
     def released_ns(self, messages: Ints, delivered_ns: Ints) -> Ints:
         """From when on each message holds nobody up: it was delivered, or it had expired."""
-        if self.rule.expires_ns is None:
-            return delivered_ns
-        expires = np.array([self.expires_ns(message) for message in messages.tolist()], np.int64)
-        either: Ints = np.minimum(delivered_ns, self.clock.true(expires))
-        return either
+        expires_ns = self.expires_ns(messages)
+        return delivered_ns if expires_ns is None else np.minimum(delivered_ns, self.clock.true(expires_ns))
 
-    def not_before_ns(self, copy: _Copy, message: int) -> int:
-        """What else the rule asks for."""
-        if self.rule.not_before_ns is None:
-            return 0
-        options = self.facts.evidence.options
-        return self.true(self.rule.not_before_ns(options, self.life.node, self.stamps[message], *copy.told))
+    def not_before_ns(self, messages: Ints, copies: Sequence[_Copy | None]) -> Ints:
+        """What else the rule asks for, of each message that came."""
+        rule, options = self.rule.not_before_ns, self.facts.evidence.options
+        if rule is None:
+            return np.zeros(len(messages), np.int64)
+        pairs = zip(self.stamps[messages].tolist(), copies, strict=True)
+        local_ns = [rule(options, self.life.node, stamp, *copy.told) if copy else 0 for stamp, copy in pairs]
+        return self.clock.true(np.array(local_ns, np.int64))
 
 
 @judge_of("PROMPT", "in virtual time: what arrives in time is delivered, at the very moment the rule allows")
@@ -126,7 +122,7 @@ def _all_prompt(facts: Facts, rule: Moment) -> Finding:
     # Whose clock was changed is measured by none; who gave an alarm had no room for all that came, or nobody to answer.
     excused = {event.node for kind in (NoteKind.CLOCK, NoteKind.ALARM) for event in facts.of(kind)}
     came = _first_copies(facts, rule)
-    stamps = [rule.stamp(sending.values) if sending else 0 for sending in facts.sendings]
+    stamps = np.array([rule.stamp(sending.values) if sending else 0 for sending in facts.sendings], np.int64)
     watched_ns = max((event.time_ns for event in facts.of(NoteKind.SUBMITTED)), default=0)
     judged = worst = 0
     for life in facts.lives:
@@ -174,9 +170,9 @@ def _missing(facts: Facts, past: Past, node: _Node) -> Finding | None:
     for key, copy in node.came.items():
         if key in delivered or key not in ids or in_vain[ids[key]]:
             continue
-        sending, expires_ns = facts.sending(ids[key]), node.expires_ns(ids[key])
+        sending, expires_ns = facts.sending(ids[key]), node.expires_ns(np.array([ids[key]]))
         if sending and expires_ns is not None:
-            last_ns = node.true(expires_ns - 1)
+            (last_ns,) = node.clock.true(expires_ns - 1).tolist()
             if copy.time_ns + node.late_ns(last_ns) > last_ns:
                 continue
         frame = facts.evidence.frames[copy.at]
@@ -210,14 +206,15 @@ def _moments(facts: Facts, past: Past, node: _Node) -> tuple[Finding | None, int
     released_ns = node.released_ns(messages, delivered_ns[messages])
     greatest, which = latest_before(past, facts, life.index, messages, released_ns)
     worst = 0
-    told = (rows, facts.d_message[rows], times_ns, greatest, which)
-    for row, message, time_ns, before_ns, last in zip(*(column.tolist() for column in told), strict=True):
+    copies = [node.came.get(facts.keys[message]) for message in facts.d_message[rows].tolist()]
+    least_ns = node.not_before_ns(facts.d_message[rows], copies)
+    told = (column.tolist() for column in (rows, facts.d_message[rows], times_ns, greatest, which, least_ns))
+    for copy, row, message, time_ns, before_ns, last, rule_ns in zip(copies, *told, strict=True):
         if facts.source[message] == life.node:
             continue
-        copy = node.came.get(facts.keys[message])
         if copy is None:
             return Undecided(f"the arrival of {facts.name(message)} at n{life.node} was not captured"), 0
-        moment_ns = max(copy.time_ns, before_ns, node.not_before_ns(copy, message))
+        moment_ns = max(copy.time_ns, before_ns, rule_ns)
         late_ns = time_ns - moment_ns
         worst = max(worst, late_ns)
         if late_ns > node.late_ns(moment_ns) or late_ns < -EARLY_NS:
