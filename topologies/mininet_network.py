@@ -34,6 +34,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _CLONE_NEWNET = 0x40000000
 MININET_VERSION: str = VERSION
 _LOOK_AGAIN_S = 0.1
+INGRESS = 0xFFFFFFF2  # of an interface with clsact, where filters see what comes in
 CHANNEL = "channel"  # the interface (an ifb) that is the one queue of a one_channel
 _COUNTED = {"rx_packets": 1, "tx_packets": 9, "rx_dropped": 3, "tx_dropped": 11}  # columns of /proc/net/dev
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
@@ -317,7 +318,7 @@ class Network:
                     "add-filter",
                     "matchall",
                     port,
-                    parent=0xFFFFFFF2,
+                    parent=INGRESS,
                     prio=1,
                     action={"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": channel},
                 )

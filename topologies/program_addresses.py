@@ -10,7 +10,7 @@ import ipaddress
 import socket
 from pathlib import Path
 
-from topologies.mininet_network import Network, enable_ipv6
+from topologies.mininet_network import INGRESS, Network, enable_ipv6
 from topologies.netlink import IPRoute, add_source_filter, mac_keys, set_neighbours
 from topologies.plan import PREFIX_LENGTH, Plan, PlanError
 
@@ -19,7 +19,6 @@ _ALL_LENGTH, _LAN_LENGTH = 8, 16
 _LANS = 256
 _NO_DETECTION = 0x02  # of an address that is there twice
 _LINK = 253  # the scope of what is here
-_INGRESS = 0xFFFFFFF2
 _IPV6_KEY = (-4, 0x86DD, 0xFFFF)  # the two bytes before the network header
 
 
@@ -72,7 +71,7 @@ def _ignore_own(netlink: IPRoute, index: int, mac: str) -> None:
     one more (of IPv4 the kernel sees that the source is its own)."""
     netlink.tc("add", "clsact", index)
     drop = {"kind": "gact", "action": "drop"}
-    add_source_filter(netlink, index, _INGRESS, 1, [*mac_keys(mac), _IPV6_KEY], drop)
+    add_source_filter(netlink, index, INGRESS, 1, [*mac_keys(mac), _IPV6_KEY], drop)
 
 
 def _know(plan: Plan, hosts: list[str], index: int) -> None:
