@@ -16,6 +16,8 @@ _ERROR_SIZE = 256
 _NANOSECONDS = 1
 DLT_LINUX_SLL2 = 276
 SNAPLEN = 262_144
+_FULLY_BUFFERED = 0
+_BUFFER_BYTES = 64 * 1024  # of a file: libc's own would be 4 kB, and each write is a call to the host
 
 
 class PcapError(RuntimeError):
@@ -29,7 +31,7 @@ class _Stat(ctypes.Structure):
 def _load() -> Any:
     # Not find_library(): it runs gcc or ldconfig, and this name is libpcap's since 2000.
     lib = ctypes.CDLL("libpcap.so.0.8")
-    for name in ("pcap_create", "pcap_dump_open", "pcap_geterr"):
+    for name in ("pcap_create", "pcap_dump_open", "pcap_dump_file", "pcap_geterr"):
         getattr(lib, name).restype = ctypes.c_void_p
     lib.pcap_geterr.restype = ctypes.c_char_p
     lib.pcap_statustostr.restype = ctypes.c_char_p
@@ -47,6 +49,7 @@ def _load() -> Any:
         "pcap_geterr",
         "pcap_close",
         "pcap_dump_close",
+        "pcap_dump_file",
         "pcap_dump_flush",
     ):
         getattr(lib, name).argtypes = (ctypes.c_void_p,)
@@ -59,6 +62,7 @@ def _load() -> Any:
 
 
 _lib = _load()
+_libc = ctypes.CDLL(None)
 
 
 class Capture:
@@ -82,6 +86,9 @@ class Capture:
         self._dump = _lib.pcap_dump_open(self._handle, path.encode())
         if not self._dump:
             raise PcapError(f"{path}: {_lib.pcap_geterr(self._handle).decode()}")
+        file = ctypes.c_void_p(_lib.pcap_dump_file(self._dump))
+        self._buffer = ctypes.create_string_buffer(_BUFFER_BYTES)
+        _libc.setvbuf(file, self._buffer, _FULLY_BUFFERED, ctypes.c_size_t(_BUFFER_BYTES))
         self.descriptor: int = _lib.pcap_get_selectable_fd(self._handle)
         self._written = 0
 
