@@ -32,7 +32,8 @@ _LIBRARIES = ("hypothesis.strategies", "numpy", "pyarrow.compute")  # what a tri
 _TIMED_OUT = "its time"
 _TESTED = ("nodes.protocols", "harness.world")  # on which, beside the tests, it depends what they see ...
 _SEARCHED = ("harness.explore.order",)  # ... and what the search sees
-_DRAWN = ("histories", "random", "adversity", "invariants", "tables", "evaluation")  # schedules that no person wrote
+# Schedules that no person wrote.
+_DRAWN = ("histories", "random", "adversity", "invariants", "states", "tables", "evaluation")
 _FIGURES = ("evaluation.py", "options.py")  # formulas and what may be asked for: nothing that a run could break
 
 
