@@ -16,7 +16,7 @@ from harness.explore.base import SPACES, base_of
 from harness.explore.hunt import Hunt, seldom_collect
 from nodes.protocols import protocol as protocol_of
 
-_CASES = 400  # whose time is taken
+_CASES = 600  # of a search, whose time is taken
 _RUNS, _CPU_S = 1500, 15.0  # for one rule, at most
 _ALONE = "explore.most_faults=0"
 _ALSO = {"him": ("him.confirm=evidence", 'explore.options.adj=["ring"]')}
@@ -31,6 +31,8 @@ class Speed(Row):
     machines: Annotated[float, "{:.0%} machines and network"]
     drawing: Annotated[float, "{:.0%} drawing"]
     judges: Annotated[float, "{:.0%} judges"]
+    words: Annotated[int, "{} different things happened"]
+    newest: Annotated[int, "{} of them for the first time in the last tenth of the cases"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +63,14 @@ def _speed(name: str, seed: int) -> Speed:
     hunt = Hunt(base_of(name), seed)
     list(hunt.batch())  # what is needed is imported on the way
     runs, judging_s, busy_s, begin = hunt.runs, hunt.judging_s, hunt.seconds, time.process_time()
-    while hunt.runs < runs + _CASES:
+    while hunt.runs < _CASES:
         list(hunt.batch())
     spent_s = time.process_time() - begin
     judging = (hunt.judging_s - judging_s) / spent_s
     running = (hunt.seconds - busy_s) / spent_s - judging
-    return Speed(name, (hunt.runs - runs) / spent_s, running, 1 - running - judging, judging)
+    newest = sum(run > 0.9 * hunt.runs for run in hunt.words.values())
+    rate = (hunt.runs - runs) / spent_s
+    return Speed(name, rate, running, 1 - running - judging, judging, len(hunt.words), newest)
 
 
 def _settings(name: str) -> Iterator[tuple[str, ...]]:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes
+from hypothesis.internal.conjecture import engine
 
 from harness.explore.chance import from_the_seed_alone
 from harness.explore.edit import possible, without_node
@@ -27,6 +28,7 @@ from topologies.impairments import Impairment, ImpairmentError
 
 T = TypeVar("T")
 _KEY = b"case"
+_LARGEST, _FOR_EVER = 1_000, 1_000_000_000  # bytes of a choice; seconds
 _ROUND_NS = (1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000)
 _NUMBERS = ("skip", "count")
 _TIMES = ("at_ns", "for_ns", "by_ns", "offset_ns", "step_ns", "read_delay_ns", "every_ns")
@@ -123,6 +125,8 @@ def _shrink(case: Scenario, still: Callable[[Scenario | None], bool], values: bo
         suppress_health_check=list(HealthCheck),
     )
     from_the_seed_alone()
+    engine.BUFFER_SIZE = len(choices) * _LARGEST  # what chance did may be thousands of faults
+    engine.MAX_SHRINKING_SECONDS = _FOR_EVER  # the caller says how long
     find(smaller(), still, settings=chosen, database_key=_KEY)
 
 
