@@ -269,10 +269,10 @@ def troubles(case: Scenario, delay_ns: int) -> list[Impairment]:
         Impairment(loss=0.3),
         Impairment(loss_model=GilbertElliott(good_to_bad=0.05, bad_to_good=0.3)),
         Impairment(duplicate=0.3),
-        Impairment(rate_bps=_SLOW_BPS),
     ]
-    if case.topology.kind != "one_channel":  # whose one order they would break
+    if case.topology.kind != "one_channel":  # of one order, and of one pace, from which time-outs follow
         found += [
+            Impairment(rate_bps=_SLOW_BPS),
             Impairment(delay_ns=delay_ns, jitter_ns=delay_ns),
             Impairment(delay_ns=delay_ns, reorder=0.3),
         ]
