@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import time
@@ -142,6 +143,16 @@ def test_planted_parts_are_found_among_many_with_few_runs() -> None:
     assert len(small.fault) == 5  # two crashes, their restarts, one loss
     assert isinstance(small.workload, Script) and len(small.workload.message) == 1
     assert small.workload.message[0].at_ns == 0
+
+
+def test_a_case_of_thousands_of_losses_gets_smaller() -> None:
+    losses = tuple(Drop(pdu=PduMatch(types=("DATA",), src=(1,)), towards=("n2",), skip=k) for k in range(4500))
+    case = replace(base_of("cmd"), explore=None, fault=losses, workload=Script(message=()))
+    turns = itertools.count().__next__
+    small = reduce(
+        case, lambda one: any(isinstance(fault, Drop) and fault.skip == 2727 for fault in one.fault), 20, turns
+    )
+    assert len(small.fault) <= 2250
 
 
 def test_a_printed_rule_is_found_shrunk_written_and_fails_again(tmp_path: Path) -> None:
