@@ -148,7 +148,10 @@ class SRecords:
 
 
 class Matrix:
-    """How many messages each process has sent to each: the baseline of 004 §1, N² counters in every message."""
+    """How many messages each process has sent to each: the baseline of 004 §1, N² counters in every message.
+
+    It knows no lives: who comes back counts from 1 again, and what is counted passes for what an earlier life sent.
+    """
 
     def __init__(self, me: int, members: tuple[int, ...], incarnation: int, options: CmdOptions) -> None:
         self._me, self._members = me, members
