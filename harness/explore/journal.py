@@ -34,9 +34,7 @@ class Journal:
         folder.mkdir(parents=True, exist_ok=True)
         self._file = (folder / FILE).open("a+b")
         try:
-            fcntl.lockf(
-                self._file, fcntl.LOCK_EX | fcntl.LOCK_NB
-            )  # of this process: those that it forks do not hold it
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # of this process: who is forked does not hold it
         except OSError:
             self.close()
             raise _refused(folder, "another search is writing here") from None

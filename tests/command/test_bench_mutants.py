@@ -125,8 +125,10 @@ def test_a_mutant_is_killed_or_survives_and_no_file_is_changed() -> None:
 
 def test_golden_histories_are_those_of_the_rules_that_are_searched() -> None:
     found = [one.name.partition("[")[2].removesuffix("]") for name in PROTOCOLS for one in histories(name)]
-    of_delta = ["delta-repaired", "delta-unbounded", "delta-hold"]
-    assert found == ["st-repaired", "to-repaired", "to-live", *of_delta, "him-tree", "cmd-repaired"]
+    of_st, of_to = ["repaired", "range", "go-back"], ["repaired", "live", "range", "live-range"]
+    of_delta, of_cmd = ["repaired", "unbounded", "hold"], ["repaired", "unpruned"]
+    rules = {"st": of_st, "to": of_to, "delta": of_delta, "him": ["tree"], "cmd": of_cmd}
+    assert found == [f"{name}-{one}" for name, listed in rules.items() for one in listed]
 
 
 def test_what_changes_a_golden_history_is_looked_for_and_nothing_else() -> None:

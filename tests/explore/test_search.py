@@ -219,7 +219,8 @@ def test_the_command_says_whether_something_was_found(tmp_path: Path, capsys: py
     assert main([*words, "--set", "explore.most_faults=0", "--out", str(tmp_path / "quiet")]) == 0
     quiet = json.loads(capsys.readouterr().out)
     assert quiet["failures"] == [] and quiet["runs"] >= 40 and 0 < quiet["excluded_rate"] < 0.1
-    assert set(quiet["milestones"].values()) == {None, quiet["milestones"]["the Queue was full"]}
+    reached = {name for name, run in quiet["milestones"].items() if run is not None}
+    assert reached == {"the Queue was full", "who was silent was heard again"}  # losses alone make a link silent
     assert main([*words[:3], "4000", *words[4:], "--set", "cmd.rules=printed", "--out", str(tmp_path / "loud")]) == 1
     loud = json.loads(capsys.readouterr().out)
     (failure,) = loud["failures"]

@@ -3,8 +3,9 @@
 R7  when a message of a later life can be delivered, what came before that life has expired (delta, D-DC-14)
 R8  what is delivered is not older than what was delivered of its sender, nor given up by a message that was
     delivered: named in its tag, or before its horizon (delta, D-DC-13)
-L1  what a process drops or takes for satisfied is a record that its vector time has reached in the same life, or
-    of which it was told that the rest of that life is lost (cmd, D-CM-9)
+L1  a process drops a record of its own only if the vector time of a message which it delivers has reached it in the
+    same life, one of that message only if its own vector time had; it takes for satisfied one that its vector time has
+    reached so, or of which it was told that the rest of that life is lost (cmd, D-CM-9)
 L2  of a copy that is not acknowledged the sender was told after it had sent it, or it is repeated (cmd)
 """
 
@@ -35,6 +36,7 @@ from nodes.wire.fault import FaultNote
 from nodes.wire.note import NoteKind
 
 Complaints = Iterator[str]
+_life = NUMBERING.life_of
 
 
 def drawn(base: Scenario, number: int, count: int = 40) -> list[Scenario]:
@@ -133,7 +135,7 @@ class Watch:
         assert isinstance(machine, Cmd) and isinstance(machine.order, SRecords)
         known, since = self._of(machine), self._read.get(number, 0)
         known.reach(number, machine.order.t)
-        passed = set(known.records)
+        tags, told, reached = set[Record](), set[tuple[int, int]](), dict(known.reached)
         for event in self._world.events[since:]:
             if event.node != number:
                 continue
@@ -142,18 +144,22 @@ class Watch:
             if event.kind is NoteKind.DELIVERED and event.about != number:
                 copy = known.copies[event.about, event.seq]
                 tag: set[Record] = {(k, to, t) for k, to, t in copy.r}
-                passed |= tag
+                tags |= tag
                 for record in sorted(tag):
                     if record[1] == number and not known.is_over(record):
                         self.broken.append(f"L1: n{number} delivers {event.about}:{event.seq:x} and waits for {record}")
+                told |= set(enumerate(copy.v, 1))
                 for k, t in enumerate(copy.v, 1):
                     if k != number:
                         known.reach(k, t)
+        newest = {record[:2]: record[2] for record in machine.order.r}
+        for record in (known.records | tags) - machine.order.r:
+            k, _, t = record
+            is_told = any(k == one and t <= count and _life(t) == _life(count) for one, count in told)
+            knew = record in tags and reached.get((k, _life(t)), 0) >= t
+            if newest.get(record[:2], -1) < t and not is_told and not knew:
+                self.broken.append(f"L1: n{number} drops {record}, told {told}, knew {reached}")
         known.records = machine.order.r
-        newest = {record[:2]: record[2] for record in known.records}
-        for record in passed - known.records:
-            if newest.get(record[:2], -1) < record[2] and not known.is_over(record):
-                self.broken.append(f"L1: n{number} drops {record}, knows {known.reached}, {known.lost}")
         self._look_at_links(number, machine, known, since)
 
     def _look_at_links(self, number: int, machine: Cmd, known: Known, since: int) -> None:
@@ -198,4 +204,4 @@ class Known:
 
     def is_over(self, record: Record) -> bool:
         k, _, t = record
-        return max(self.reached.get((k, NUMBERING.life_of(t)), 0), self.lost.get(k, 0)) >= t
+        return max(self.reached.get((k, _life(t)), 0), self.lost.get(k, 0)) >= t
