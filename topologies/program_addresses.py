@@ -1,15 +1,14 @@
-"""Addresses for programs of other people, beside what our own nodes use: IPv4 everywhere, and IPv6 on a single channel.
+"""Gives hosts their addresses for programs of other people (addresses.py), and the ways to all others.
 
-Where all share one link, host N is 10.0.0.N (and fd00::N, fe80::N). Behind routers, where LAN K is fd00:0:0:K::/64, it
-is 10.K.0.N, and routers pass IPv4 on by the ways of IPv6; multicasts too (program_multicast.py).
+Routers pass IPv4 on by the ways of IPv6; multicasts too (program_multicast.py).
 """
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from pathlib import Path
 
+from topologies.addresses import ipv4, ipv6, lan_of, link_local
 from topologies.mininet_network import INGRESS, Network, enable_ipv6
 from topologies.netlink import IPRoute, add_source_filter, mac_keys, set_neighbours
 from topologies.plan import PREFIX_LENGTH, Plan, PlanError
@@ -20,27 +19,6 @@ _LANS = 256
 _NO_DETECTION = 0x02  # of an address that is there twice
 _LINK = 253  # the scope of what is here
 _IPV6_KEY = (-4, 0x86DD, 0xFFFF)  # the two bytes before the network header
-
-
-def ipv4(plan: Plan, host: str) -> str:
-    """The address of a host."""
-    number = int(host[1:])
-    lan = _lan(plan.address(host)) if plan.routers else 0
-    return f"10.{lan}.{number >> 8}.{number & 255}"
-
-
-def ipv6(plan: Plan, host: str) -> str:
-    """The same."""
-    return plan.address(host) if plan.ipv6 else f"fd00::{int(host[1:]):x}"
-
-
-def _link_local(plan: Plan, host: str) -> str:
-    return f"fe80::{int(host[1:]):x}"
-
-
-def _lan(address: str) -> int:
-    """On which LAN an address or a prefix is; 0: it is that of all others."""
-    return int(ipaddress.IPv6Interface(address).ip) >> PREFIX_LENGTH & 0xFFFFFFFF
 
 
 def give_addresses(network: Network) -> None:
@@ -58,7 +36,7 @@ def give_addresses(network: Network) -> None:
         with network.node(host).entered():
             if not plan.ipv6:
                 enable_ipv6(end.interface)
-                for address in (ipv6(plan, host), _link_local(plan, host)):
+                for address in (ipv6(plan, host), link_local(plan, host)):
                     netlink.addr("add", index=index, address=address, prefixlen=PREFIX_LENGTH, flags=_NO_DETECTION)
                 _ignore_own(netlink, index, end.mac)
             _know(plan, [other for other in plan.lan_of(host).hosts if other != host], index)
@@ -76,7 +54,7 @@ def _ignore_own(netlink: IPRoute, index: int, mac: str) -> None:
 
 def _know(plan: Plan, hosts: list[str], index: int) -> None:
     """Make entries for hosts on the link of an interface of this thread's namespace."""
-    families = [ipv4, _link_local] if plan.ipv6 else [ipv4, ipv6, _link_local]  # of a LAN others are there already
+    families = [ipv4, link_local] if plan.ipv6 else [ipv4, ipv6, link_local]  # of a LAN others are there already
     macs = [(host, plan.interfaces(host)[0].mac) for host in hosts]
     set_neighbours([(index, address(plan, host), mac) for address in families for host, mac in macs])
 
@@ -84,7 +62,7 @@ def _know(plan: Plan, hosts: list[str], index: int) -> None:
 def _find_ways(network: Network, node: str) -> None:
     plan, netlink, index_of = network.plan, network.netlink_of(node), network.interfaces(node)
     for route in plan.routes[node]:
-        lan, index = _lan(route.prefix), index_of[route.interface]
+        lan, index = lan_of(route.prefix), index_of[route.interface]
         if lan >= _LANS:  # a cable between routers
             continue
         prefix = f"10.{lan}.0.0/{_LAN_LENGTH}" if lan else "0.0.0.0/0"
@@ -94,4 +72,4 @@ def _find_ways(network: Network, node: str) -> None:
             netlink.route("add", dst=prefix, oif=index, scope=_LINK)
             with network.node(node).entered():
                 Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
-                _know(plan, [host for one in plan.lans if _lan(one.prefix) == lan for host in one.hosts], index)
+                _know(plan, [host for one in plan.lans if lan_of(one.prefix) == lan for host in one.hosts], index)

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from topologies.addresses import ipv4
 from topologies.mininet_network import Network
 from topologies.multicast import Forwarding, Forwarding4
 from topologies.plan import Forward
-from topologies.program_addresses import ipv4
 
 
 class MulticastRouters:

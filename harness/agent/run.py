@@ -38,10 +38,10 @@ from nodes.links import Attachment
 from nodes.protocols import protocol
 from nodes.shell import NodeConfig, NotReady, Submission, next_incarnation
 from nodes.wire.note import Never, NoteKind, Over
+from topologies.addresses import ipv4, ipv6
 from topologies.impairments import Impairment
 from topologies.mininet_network import interface_counters
 from topologies.plan import Plan
-from topologies.program_addresses import ipv4, ipv6
 from topologies.seeds import seed_for
 
 _SECOND = 1_000_000_000

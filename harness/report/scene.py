@@ -25,8 +25,8 @@ from harness.report.seen import Seen, seen_in
 from harness.report.series import Series, series_of
 from harness.scenario import Scenario
 from nodes.wire.note import NoteKind
+from topologies.addresses import ipv4, ipv6, link_local
 from topologies.plan import Plan
-from topologies.program_addresses import ipv4, ipv6
 
 _NOT_DRAWN = (NoteKind.MARK, NoteKind.FAULT)
 
@@ -76,7 +76,7 @@ def addresses_of(plan: Plan) -> dict[bytes, int]:
     """Whose each address is, those for programs included."""
     found: dict[bytes, int] = {}
     for host in plan.hosts:
-        mine = {ipv4(plan, host), ipv6(plan, host)}
+        mine = {ipv4(plan, host), ipv6(plan, host), link_local(plan, host)}
         mine |= {one for end in plan.interfaces(host) for one in (end.address, end.link_local) if one}
         found |= {ipaddress.ip_address(one).packed: int(host[1:]) for one in mine}
     return found

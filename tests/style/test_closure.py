@@ -32,6 +32,11 @@ def test_a_scenario_can_be_read_without_a_network_to_run_it_on() -> None:
     assert not [name for name in found if name.startswith(carried_out)]
 
 
+def test_a_report_needs_no_mininet() -> None:
+    """It takes longer to import than a short run."""
+    assert "topologies.mininet_network" not in closure(["harness.report"])
+
+
 def test_the_code_of_a_run_is_that_of_all_who_take_part() -> None:
     found = closure(ENTRIES)
     names = {
