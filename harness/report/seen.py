@@ -23,7 +23,7 @@ _WITH_PAYLOAD = frozenset(row.cls for row in all_pdu_types() if any(one.name == 
 Value = TypeVar("Value", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """All of them, in the order of time; what follows is by row."""
 
@@ -72,26 +72,26 @@ def _pdus(frames: Frames) -> Seen:
     carries = np.full(len(frames), -1)
     carries[carriers] = codes(*(column[carriers] for column in (frames.type, frames.about, frames.seq, to)))
     return Seen(
-        "PDUs",
-        frames.time_ns.tolist(),
-        frames.place,
-        frames.node,
-        frames.direction,
-        frames.src,
-        frames.frame,
-        frames.type,
-        frames.about,
-        frames.seq,
-        to,
-        data,
-        codes(frames.src, frames.type, to, data).tolist(),
-        carries.tolist(),
-        tuple(frames.places),
-        [described(row) for row in all_pdu_types()],
-        [address or b"" for address in frames.addresses] or [b""],
-        [pdu[: len(pdu) - cut] for pdu, cut in zip(known, hidden.tolist(), strict=True)],
-        [len(pdu) for pdu in known],
-        frames,
+        called="PDUs",
+        time_ns=frames.time_ns.tolist(),
+        place=frames.place,
+        node=frames.node,
+        direction=frames.direction,
+        src=frames.src,
+        frame=frames.frame,
+        kind=frames.type,
+        about=frames.about,
+        seq=frames.seq,
+        to=to,
+        data=data,
+        key=codes(frames.src, frames.type, to, data).tolist(),
+        carries=carries.tolist(),
+        places=tuple(frames.places),
+        kinds=[described(row) for row in all_pdu_types()],
+        addresses=[address or b"" for address in frames.addresses] or [b""],
+        shown=[pdu[: len(pdu) - cut] for pdu, cut in zip(known, hidden.tolist(), strict=True)],
+        whole=[len(pdu) for pdu in known],
+        frames=frames,
     )
 
 
@@ -121,25 +121,25 @@ def _packets(evidence: Evidence, hosts: Mapping[bytes, int], begin_ns: int) -> S
     src, place = _column(hosts[one.source] for one in listed), _column(index for _, index in found)
     nothing = np.zeros(len(listed), np.int64)
     return Seen(
-        "packets",
-        [one.time_ns for one in listed],
-        place,
-        _column(node_of(name) for name in places)[place],
-        _column(one.direction for one in listed),
-        src,
-        _column(one.frame for one in listed),
-        kind,
-        nothing,
-        nothing,
-        to,
-        data,
-        codes(src, kind, to, data).tolist() if listed else [],
-        [-1 if one.carries is None else number for one, number in zip(listed, carries.tolist(), strict=True)],
-        tuple(places),
-        [described_packet(*one) for one in kinds],
-        addresses,
-        [first[at].data[: first[at].behind + _HEADER_SHOWN + _PAYLOAD_SHOWN] for at in range(len(contents))],
-        [len(first[at].data) for at in range(len(contents))],
+        called="packets",
+        time_ns=[one.time_ns for one in listed],
+        place=place,
+        node=_column(node_of(name) for name in places)[place],
+        direction=_column(one.direction for one in listed),
+        src=src,
+        frame=_column(one.frame for one in listed),
+        kind=kind,
+        about=nothing,
+        seq=nothing,
+        to=to,
+        data=data,
+        key=codes(src, kind, to, data).tolist() if listed else [],
+        carries=[-1 if one.carries is None else number for one, number in zip(listed, carries.tolist(), strict=True)],
+        places=tuple(places),
+        kinds=[described_packet(*one) for one in kinds],
+        addresses=addresses,
+        shown=[first[at].data[: first[at].behind + _HEADER_SHOWN + _PAYLOAD_SHOWN] for at in range(len(contents))],
+        whole=[len(first[at].data) for at in range(len(contents))],
         listeners={group: frozenset(nodes) for group, nodes in listeners.items()},
     )
 
