@@ -5,6 +5,7 @@ Left out is what keeps the network itself going: neighbour discovery and who lis
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +21,7 @@ _ICMP, _IGMP, _ICMPV6, _SCTP = 1, 2, 58, 132
 _NAMES = {_ICMP: "ICMP", TCP: "TCP", UDP: "UDP", _ICMPV6: "ICMPv6", _SCTP: "SCTP"}
 _LEAST = {TCP: 20, UDP: 8, _SCTP: 12}  # the headers of those that have ports
 _HOUSEHOLD = (0, _IGMP)  # 0: an option of IPv6 that says that routers should look at it, as listeners' words have it
-_NEIGHBOURS = (130, 131, 132, 133, 134, 135, 136, 137, 143)  # types of ICMPv6: listeners, routers, neighbours
+_NEIGHBOURS = bytes((130, 131, 132, 133, 134, 135, 136, 137, 143))  # types of ICMPv6: listeners, routers, neighbours
 _IPV4, _IPV6 = 0x0800, 0x86DD
 _SHORTEST = {_IPV4: 20, _IPV6: 40}
 _OFFSET = 0x1FFF  # of a fragment
@@ -38,11 +39,7 @@ class Packet(NamedTuple):
     protocol: int
     ports: tuple[int, int] | None  # None: it has none; later fragments neither
     data: bytes  # from its IP header on
-
-    @property
-    def behind(self) -> int:
-        """Where its IP header ends."""
-        return 40 if self.version == 6 else 4 * (self.data[0] & 15)
+    behind: int  # where that ends
 
     @property
     def service(self) -> str:
@@ -96,10 +93,10 @@ def _packet(time_ns: int, frame: int, direction: int, ethertype: int, data: byte
         version, behind, length, protocol = 6, 40, 40 + int.from_bytes(data[4:6]), data[6]
         source, destination = data[8:24], data[24:40]
     data = data[:length]  # Ethernet fills short frames up
-    if protocol in _HOUSEHOLD or (protocol == _ICMPV6 and data[behind] in _NEIGHBOURS):
+    if not _SHORTEST[ethertype] <= behind <= len(data):
+        return None  # damaged: who gets it takes it for nothing
+    if protocol in _HOUSEHOLD or (protocol == _ICMPV6 and data[behind:] and data[behind] in _NEIGHBOURS):
         return None
     known = first and protocol in _LEAST and len(data) >= behind + _LEAST[protocol]
-    ports = (
-        (int.from_bytes(data[behind : behind + 2]), int.from_bytes(data[behind + 2 : behind + 4])) if known else None
-    )
-    return Packet(time_ns, frame, direction, source, destination, version, protocol, ports, data)
+    ports = struct.unpack_from(">HH", data, behind) if known else None
+    return Packet(time_ns, frame, direction, source, destination, version, protocol, ports, data, behind)

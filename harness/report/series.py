@@ -43,8 +43,7 @@ def series_of(events: Sequence[Event], seen: Seen, sent: Sequence[Sending]) -> l
     found = [
         _clock(events),
         _waiting(events, "queue", "submitted, not yet sent", (NoteKind.SUBMITTED,), (NoteKind.SENT, NoteKind.REFUSED)),
-        *(_cluster(seen, sent) if len(seen.frames) else ()),
-        *([_tags(seen, sent)] if len(seen.frames) else ()),
+        *((*_cluster(seen, sent), _tags(seen, sent)) if len(seen.frames) else ()),
         _waiting(events, "RRL", "accepted, not yet pre-acknowledged", (NoteKind.ACCEPTED,), (NoteKind.PREACKED,)),
         _waiting(events, "PRL", "pre-acknowledged, not yet confirmed", (NoteKind.PREACKED,), (NoteKind.CONFIRMED,)),
         _totals(events, "delivered", "messages delivered", NoteKind.DELIVERED),

@@ -87,6 +87,9 @@ def test_what_tcp_sends_again_is_tied_to_its_first_sending(tmp_path: Path) -> No
         datagram(N1),  # to oneself
         datagram(src="192.168.0.1"),  # nobody's
         Raw(b"\x45\x00"),  # cut off
+        Raw(b"\x4f" + bytes(datagram())[1:]),  # its header's length is damaged
+        Raw(b"\x41" + bytes(datagram())[1:]),
+        IP(src=N1, dst=N2, proto=58, len=12),
     ],
 )
 def test_what_is_no_word_of_a_program_to_another_is_left_out(packet: Any, tmp_path: Path) -> None:
