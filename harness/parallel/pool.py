@@ -6,11 +6,13 @@ taking others along. When who asked for them dies, so do they and their guests.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Generator, Iterable
+import socket
+from collections.abc import Callable, Generator, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TypeVar
@@ -41,26 +43,45 @@ def run_local(
     process: BaseProcess
     gc.freeze()  # what is there now is shared with all children
     try:
-        while True:
-            while len(running) < jobs and (task := next(waiting, None)) is not None:
-                before(task)
-                here, there = context.Pipe(duplex=False)
-                process = context.Process(target=_child, args=(there, task, work), daemon=True)
-                process.start()
-                there.close()
-                running[here] = task, process
-            if not running:
-                return
-            for pipe in wait(list(running)):
-                assert isinstance(pipe, Connection)
-                task, process = running.pop(pipe)
-                yield task, _result(pipe, process, failed)
+        with _interrupts() as interrupted:
+            while True:
+                while len(running) < jobs and (task := next(waiting, None)) is not None:
+                    before(task)
+                    here, there = context.Pipe(duplex=False)
+                    process = context.Process(target=_child, args=(there, task, work), daemon=True)
+                    process.start()
+                    there.close()
+                    running[here] = task, process
+                if not running:
+                    return
+                for pipe in wait([*running, interrupted]):
+                    if isinstance(pipe, socket.socket):
+                        if signal.SIGINT in pipe.recv(64):
+                            raise KeyboardInterrupt
+                        continue
+                    assert isinstance(pipe, Connection)
+                    task, process = running.pop(pipe)
+                    yield task, _result(pipe, process, failed)
     finally:
         for pipe, (_, process) in running.items():
             process.kill()
             process.join()
             pipe.close()
         gc.unfreeze()
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[socket.socket]:
+    """What can be read after Ctrl-C. Python raises KeyboardInterrupt wherever it is; if that is something's `__del__`,
+    it ignores the exception, and we would go on."""
+    ours, signals = socket.socketpair()
+    with ours, signals:
+        signals.setblocking(False)
+        before = signal.set_wakeup_fd(signals.fileno())
+        try:
+            yield ours
+        finally:
+            signal.set_wakeup_fd(before)
 
 
 def _result(pipe: Connection, process: BaseProcess, failed: Callable[[str], R]) -> R:
@@ -80,5 +101,6 @@ def _result(pipe: Connection, process: BaseProcess, failed: Callable[[str], R]) 
 def _child(pipe: Connection, task: T, work: Callable[[T], R]) -> None:
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
+    signal.set_wakeup_fd(-1)
     pipe.send(work(task))
     pipe.close()

@@ -258,6 +258,18 @@ def test_a_run_that_dies_is_a_row_and_takes_nobody_along() -> None:
     assert {key for key, (record, _) in found.items() if record["outcome"] == "pass"} == {"a", "b", "c"}
 
 
+class _Interrupted:
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_ends_it_even_where_python_ignores_exceptions() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        for _ in run_local([Task(key, SCENARIO) for key in "ab"], 1, _work, lost):
+            _Interrupted()
+
+
 def test_a_run_that_cannot_be_carried_out_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TUTTI_KERNEL", "/nonexistent")
     record, kept = fulfil(Task("k", SCENARIO))
