@@ -6,16 +6,22 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.engines.kernel import private_kernel
 from harness.engines.live import lacks
-from harness.engines.outcome import MachineLacks
+from harness.engines.outcome import EngineError, EngineOptions, MachineLacks
+from harness.runs import carry_out, fresh
+from harness.scenario import load
+from harness.scenario.find import find
 
 _SPACE_MB = 500
 _MEMORY_MB = 1500
+_STALL_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +35,13 @@ class Finding:
 
 
 def examine() -> Iterator[Finding]:
-    """Look at everything; each look is quick."""
-    yield _python()
-    yield _kernel()
-    yield _library()
-    yield _mininet()
-    yield _memory()
-    yield _disk()
+    """Look at everything; each look is quick. If nothing is missing for it, carry out the smallest run."""
+    fine = True
+    for look in (_python, _kernel, _library, _mininet, _memory, _disk):
+        yield (found := look())
+        fine = fine and found.fine
+    if fine:
+        yield _run()
     reason = lacks()
     yield Finding("netem, as root", "live", not reason, reason or "in this machine's own kernel")
     yield _program("java", "sweep", ["-version"], "a Java runtime: apt-get install openjdk-17-jre-headless")
@@ -51,7 +57,7 @@ def _python() -> Finding:
 def _kernel() -> Finding:
     try:
         kernel = private_kernel()
-    except MachineLacks as error:
+    except (MachineLacks, OSError) as error:
         return Finding("private kernel", "virtual", False, str(error))
     if not os.access(kernel.image, os.X_OK):
         return Finding("private kernel", "virtual", False, f"{kernel.image} cannot be executed")
@@ -96,6 +102,18 @@ def _disk() -> Finding:
     free_mb = shutil.disk_usage(".").free // 2**20
     fine = free_mb >= _SPACE_MB
     return Finding("disk", "virtual", fine, f"{free_mb} MB free here" + ("" if fine else f"; {_SPACE_MB} are wanted"))
+
+
+def _run() -> Finding:
+    scenario = load(find("raw/quiet"))
+    begin = time.monotonic()
+    try:
+        with tempfile.TemporaryDirectory() as parent:
+            where = fresh(scenario, f"{parent}/run")
+            carry_out(scenario, where, EngineOptions(stall_s=_STALL_S), lambda now: None)
+    except EngineError as error:
+        return Finding("a run", "virtual", False, f"raw/quiet failed: {error}")
+    return Finding("a run", "virtual", True, f"raw/quiet in {time.monotonic() - begin:.1f} s")
 
 
 def _program(name: str, needed_for: str, arguments: list[str], mend: str) -> Finding:
