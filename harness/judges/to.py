@@ -219,14 +219,18 @@ _NOT_KEPT = Holds("a majority is down at the end: then nothing is promised")
 def _kept_since_ns(facts: Facts) -> int | None:
     """Since when more than half are up. Logs are in memory: what a majority has lost at once nobody need have any more.
 
-    Down is who has crashed or left and is not let in again. None: a majority is down at the end.
+    Down is who has crashed or left and is not let in again, by the view that anybody installs. None: a majority is down
+    at the end.
     """
+    installed: dict[tuple[int, tuple[int, ...]], int] = {}
+    for view in facts.of(NoteKind.VIEW):
+        installed.setdefault((view.seq, view.peers), view.time_ns)
     changes = []
     for life in facts.lives:
         if life.stopped is not None:
             changes.append((life.stopped.time_ns, 1, life.node, 1))
         if not life.first and life.views:
-            changes.append((life.views[0].time_ns, 0, life.node, -1))
+            changes.append((installed[life.views[0].seq, life.views[0].peers], 0, life.node, -1))
     down: dict[int, int] = {}
     since_ns: int | None = 0
     for time_ns, _, node, change in sorted(changes):
@@ -239,7 +243,8 @@ def _kept_since_ns(facts: Facts) -> int | None:
 
 
 def _stopped_since(life: Life, since_ns: int) -> bool:
-    return life.stopped is not None and life.stopped.time_ns > since_ns
+    """Not one of those that the majority has lost, who was merely slow to notice: who was paused, say."""
+    return life.stopped is not None and (not since_ns or any(view.time_ns >= since_ns for view in life.views))
 
 
 @judge_of("TD-4", "view agreement: live entities end with the same view")
