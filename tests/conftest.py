@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tests.helpers.guests import needs_kernel
 from tests.helpers.seeds import EverySeed
 
 from_the_seed_alone()
+# A script that starts us in the background has us ignore Ctrl-C, and so would the commands that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _HERE = Path(__file__).parent
 _ROOMS: dict[str, list[pytest.MarkDecorator]] = {

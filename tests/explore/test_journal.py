@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import subprocess
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -76,8 +76,9 @@ def test_what_other_code_has_seen_does_not_count(tmp_path: Path) -> None:
 def test_a_command_that_is_ended_leaves_a_directory_that_goes_on(tmp_path: Path, sign: int, status: int) -> None:
     out = tmp_path / "out"
     words = command("explore", "delta", "--jobs", "1", "--memory-only", "--seconds", "600", "--out", str(out))
-    with (tmp_path / "log").open("wb") as log:
+    with (tmp_path / "log").open("wb") as log, ExitStack() as stack:
         process = subprocess.Popen(words, env=child_environment(), stdout=log, stderr=log, cwd=tmp_path)
+        stack.callback(process.kill)
         journal = out / FILE
         assert soon(lambda: journal.is_file() and journal.read_bytes().count(b"\n") > 2, 60)
         os.kill(process.pid, sign)
