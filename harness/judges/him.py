@@ -295,20 +295,29 @@ def _different(facts: Facts, one: Frame, other: Frame) -> Broken:
 @judge_of("HI-5", "accuracy: a node that is up and reachable is never disjoined")
 def accurate(facts: Facts) -> Finding:
     everybody, faults = facts.evidence.nodes, facts.of(NoteKind.FAULT)
-    first: dict[int, Event] = {}  # a view's number -> who had it first, and so proposed it
+    proposed: dict[int, int] = {}  # a view's number -> when it was proposed
     for view in sorted((view for life in facts.lives for view in life.views), key=lambda view: view.time_ns):
-        first.setdefault(view.seq, view)
+        proposed.setdefault(view.seq, view.time_ns)
     for life in facts.lives:
-        before = set(everybody)
+        before = set(everybody) if life.first else set()
         for view in life.views:
+            proposer = view.seq & 0xFFFF  # its number says so
+            if view is life.views[0] and proposer == life.node:
+                before = set(everybody)  # it says that it is alone
             for absent in sorted(before - set(view.peers)):
-                between = {absent, first[view.seq].node}  # who is cut off reaches nobody, and proposes a view alone
-                troubles = [event for event in faults if _parts(event.fault, between, everybody)]
-                ends = [one.stopped for one in facts.lives if one.node == absent and one.stopped is not None]
-                if not any(event.time_ns <= view.time_ns for event in (*ends, *troubles)):
+                between = {absent, proposer}  # who is cut off reaches nobody, and proposes a view alone
+                since_ns = proposed[view.seq] - _asking_ns(facts)
+                troubles = [
+                    event
+                    for event in faults
+                    if _parts(event.fault, between, everybody) and not _over(facts, event, since_ns)
+                ]
+                if _in_the_group(facts, absent, since_ns, view.time_ns) and not any(
+                    event.time_ns <= view.time_ns for event in troubles
+                ):
                     return Broken(
                         f"n{life.node} installed a view without n{absent}, "
-                        f"between which and n{first[view.seq].node} nothing was wrong",
+                        f"between which and n{proposer} nothing was wrong",
                         (view,),
                         by_absence=True,
                     )
@@ -316,9 +325,39 @@ def accurate(facts: Facts) -> Finding:
     return Holds("only nodes that something had befallen were disjoined")
 
 
+def _in_the_group(facts: Facts, node: int, since_ns: int, until_ns: int) -> bool:
+    """Was one and the same life of it there all the time?"""
+    return any(
+        life.node == node
+        and (life.first or any(view.time_ns < since_ns for view in life.views))
+        and (life.stopped is None or life.stopped.time_ns > until_ns)
+        for life in facts.lives
+    )
+
+
+def _asking_ns(facts: Facts) -> int:
+    """For how long a suspect is asked before it goes (D-HI-6); without the options, for ever."""
+    options = facts.evidence.options
+    if not isinstance(options, HimOptions):
+        return 1 << 62
+    return 2 * options.q * options.rto_max_ns + _SLACK_NS
+
+
+def _over(facts: Facts, begun: Event, by_ns: int) -> bool:
+    """Had a fault come to its end by then? Only those that keep packets from a node for a time do."""
+    if begun.fault.kind not in ("partition", "link", "pause"):
+        return False
+    return any(
+        begun.time_ns <= event.time_ns < by_ns
+        and begun.fault.kind in event.fault.ends
+        and (not event.fault.nodes or event.fault.nodes == begun.fault.nodes)
+        for event in facts.of(NoteKind.FAULT)
+    )
+
+
 def _parts(fault: FaultNote, between: set[int], everybody: tuple[int, ...]) -> bool:
     """May one of two nodes not have reached the other for it? A partition parts those that it names as a pair."""
-    if fault.ends:
+    if fault.ends or fault.stopped:  # who stopped is told by its lives
         return False
     if fault.kind == "partition":
         return any(between == set(pair) for pair in fault.severed)

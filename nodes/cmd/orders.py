@@ -64,7 +64,9 @@ class SRecords:
         self.v[me] = self._numbers[0] - 1
         self.r: Records = frozenset()
         self._lost = dict.fromkeys(members, 0)
-        self._earlier: dict[tuple[int, int], int] = {}  # process, one of its lives -> how far V reached in it
+        # Process, one of its lives -> how far I know it. V tells of the latest life alone, and what a message tells of
+        # an earlier one may come after it.
+        self._reached: dict[tuple[int, int], int] = {}
 
     @property
     def t(self) -> int:
@@ -115,10 +117,7 @@ class SRecords:
         return queued.get(k, t + 1) > t and (self._knows(k, t) or self._lost[k] >= t)
 
     def _knows(self, k: int, t: int) -> bool:
-        """Does V, now or when it still counted that life, reach so far?"""
-        life = self._rules.life(t)
-        reached = self.v[k] if life == self._rules.life(self.v[k]) else self._earlier.get((k, life), 0)
-        return reached >= t
+        return self._reached.get((k, self._rules.life(t)), 0) >= t
 
     def deliver(self, copy: Copy) -> bool:
         assert isinstance(copy, CmdData)
@@ -126,9 +125,10 @@ class SRecords:
         if self.may_count:  # else I shall send no more, and nobody asks for what I have counted
             self.v[self._me] += 1
         for k, count in v_message.items():
-            if k != self._me and count > self.v[k]:
-                self._earlier[k, self._rules.life(self.v[k])] = self.v[k]
-                self.v[k] = count
+            if k != self._me:
+                life = self._rules.life(count)
+                self._reached[k, life] = max(self._reached.get((k, life), 0), count)
+                self.v[k] = max(self.v[k], count)
         tag: Records = frozenset([(k, to, t) for k, to, t in copy.r])
         had_record = any(to == self._me for _, to, _ in tag)
         if self._rules.prunes(had_record):

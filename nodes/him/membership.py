@@ -17,6 +17,7 @@ from nodes.wire.him import HimAlive, HimJoin, HimPdu, HimView, HimViewRequest
 from nodes.wire.note import NoteKind
 from nodes.wire.table import greatest
 
+_VIEWS_BITS = 8  # a later life of a node numbers its views above so many of each earlier one: it has forgotten theirs
 _REPEATS = 3  # VIEW goes out again before so many DATA of its proposer; who misses them all asks
 _PERIODS = 3  # of silence until the alarm
 
@@ -36,7 +37,7 @@ class Membership:
         self._excluded = excluded
         self._again = again  # takes a packet that came before its view
         self._incarnations: dict[int, int] = {}
-        self._seen = 0  # the highest number of a view we know of
+        self._seen = core.setting.incarnation - 1 << _VIEWS_BITS + 16  # the highest number of a view that may be taken
         self._repeats = 0
         self._early: deque[HimPdu] = deque(maxlen=64)
         self._told_ns: dict[tuple[int, str], int] = {}

@@ -83,8 +83,10 @@ class Sender:
 
     def _multicast(self, sending: Sending) -> None:
         core = self._core
-        if core.members == (core.me,):
-            return self._succeed(sending)  # alone: whoever is in the group holds it
+        if core.members == (core.me,):  # alone: whoever is in the group holds it
+            if len(core.setting.members) > 1:
+                core.multicast(self._data(sending))  # whoever hears it has another view, and tells of it
+            return self._succeed(sending)
         self._before_data()
         sending.waiting = False
         core.multicast(self._data(sending))
@@ -266,7 +268,8 @@ class Sender:
             self._record(sending, sending.round, self._core.me, silent)
         suspects = tuple(sorted(self._suspects(sending)))
         if sending.outcome == "SUCCESS":
-            self._remove(sending, self._core.rules.doubted_after_success(self._counts(sending), self._maxfail()))
+            doubted = self._core.rules.doubted_after_success(self._counts(sending), self._maxfail())
+            self._remove(sending, tuple(k for k in doubted if k in sending.asked))
         elif suspects and sending.round < sending.limit:
             self._next_round(sending)
         elif suspects:
@@ -309,7 +312,9 @@ class Sender:
         self._core.alarm("unreached", suspects, self._core.me, sending.seq)
         self._finish(sending, "FAIL", suspects)
         counts, me = self._counts(sending), self._core.me
-        there = [k for k in suspects if k != me and k in self._core.members]
+        # Who was reported while others were asked was not asked himself: he stays, and the next message shows.
+        unheard = set(self._core.rules.to_probe(suspects)) - set(sending.asked)
+        there = [k for k in suspects if k != me and k in self._core.members and k not in unheard]
         self._remove(sending, tuple(k for k in there if counts.get(k, 0) >= self._maxfail()))
 
     def _remove(self, sending: Sending, nodes: tuple[int, ...]) -> None:

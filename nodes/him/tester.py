@@ -117,7 +117,7 @@ class Tester:
         return 2 * (options.maxfail + 1) * decide_ns
 
     def busy(self, key: Key) -> bool:
-        return self._busy(self.store[key])
+        return key in self.store and self._busy(self.store[key])
 
     def keep(self, key: Key) -> None:
         """For another while: as long as it may be undecided, and after the END for late reports, and for those who have
@@ -129,11 +129,11 @@ class Tester:
         self._core.after(("forget", *key), self._keep_ns(rto_ns) + asked_ns)
 
     def forget(self, key: Key) -> None:
-        held = self.store[key]
-        del self.store[key]
+        if self.store.pop(key, None) is not None:
+            origin, seq = key
+            self._floor[origin] = max(self._floor.get(origin, 0), seq)
         self._tree.forget(key)
         self._missed.discard(key)
-        self._floor[held.origin] = max(self._floor.get(held.origin, 0), held.seq)
 
     # testing
 
@@ -220,11 +220,13 @@ class Tester:
         return None
 
     def _not_yet(self, pdu: HimQuery) -> None:
-        """The question may have overtaken the DATA: wait as long as that is likely before saying no."""
+        """The question may have overtaken the DATA: wait as long as that is likely before saying no. But if it is asked
+        again meanwhile, say so: the other's time-out may be shorter than ours, and he takes silence for death."""
         key, wait_ns = (pdu.origin, pdu.seq), self._core.round_trips.variation_ns()
         waiting = self._waiting.setdefault(key, {})
-        if pdu.src not in waiting:
-            self._core.after(("hold", *key, pdu.src), min(wait_ns, self._core.own_rto_ns() // 4))
+        again = pdu.src in waiting and pdu.attempt > waiting[pdu.src].attempt
+        if again or pdu.src not in waiting:
+            self._core.after(("hold", *key, pdu.src), 0 if again else min(wait_ns, self._core.own_rto_ns() // 4))
         waiting[pdu.src] = pdu
 
     def answer_no(self, key: Key, peer: int) -> None:
@@ -359,6 +361,7 @@ class Tester:
         """They call it a success and we have not got it: integrity is broken, and this node alone can know."""
         if key not in self._missed:
             self._missed.add(key)
+            self.keep(key)
             self._core.alarm("missed", (self._core.me,), *key)
             self._send_report(key, round_, {self._core.me: Reason.NOTHAVE})
 
@@ -380,7 +383,10 @@ class Tester:
     # the tree
 
     def on_confirm(self, pdu: HimConfirm) -> None:
-        self._tree.on_confirm(pdu, self.store.get((pdu.origin, pdu.seq)))
+        key = pdu.origin, pdu.seq
+        self._tree.on_confirm(pdu, self.store.get(key))
+        if key not in self.store and self._tree.knows(key):
+            self.keep(key)  # not for ever: the message may never come
 
     def confirm(self, key: Key) -> None:
         self._tree.send(key)

@@ -72,6 +72,7 @@ class Tree:
         self._when_complete(key, confirming)
 
     def on_confirm(self, pdu: HimConfirm, held: Held | None) -> None:
+        """A child confirms; perhaps before the message is here."""
         core, key = self._core, (pdu.origin, pdu.seq)
         if not core.rules.tree or pdu.src not in self._children(pdu.origin):
             return core.refuse("not a child", pdu)
@@ -112,6 +113,9 @@ class Tree:
 
     def end(self, key: Key) -> None:
         self._core.timers.cancel(("confirm", *key))
+
+    def knows(self, key: Key) -> bool:
+        return key in self._of
 
     def forget(self, key: Key) -> None:
         self.end(key)

@@ -260,10 +260,13 @@ NO_SWITCH = {
     "him/clock-forward",
     "him/two-ends-lost",
     "him/told-before-held",
+    "him/asked-again",
+    "him/proposed-by-another",
     "st/double-in-a-round",
     "st/held-and-doubled",
     "cmd/sent-in-one-go",
     "cmd/behind-an-earlier-life",
+    "cmd/known-of-an-earlier-life",
 }
 
 

@@ -34,6 +34,13 @@ CASES = [
     ("HI-2", "1+a 1-a 2-a @200 1$a:3 end", FAIL),  # too late
     ("HI-2", "1+a 1-a 2-a @200 1$a:3 hole end", FAIL),
     ("HI-2", "1+a 1-a 2-a hole end", UNKNOWN),
+    # 71 ms are allowed, and 10 ms more for each view that the sender installs meanwhile.
+    ("HI-2", "1+a 1-a 2-a @75 1$a:3 end", FAIL),
+    ("HI-2", "1+a 1-a 2-a 1[1,2,3 @75 1$a:3 end", PASS),
+    ("HI-2", "1+a 1-a 2-a 1[1,2,3 @85 1$a:3 end", FAIL),
+    ("HI-2", "1+a 1-a 2-a 1[1,2,3 1[1,2,3 @85 1$a:3 end", PASS),
+    ("HI-2", "1+a 1-a 2-a 2[1,2,3 @75 1$a:3 end", FAIL),  # another node's
+    ("HI-2", "1[1,2,3 1+a 1-a 2-a @75 1$a:3 end", FAIL),  # it was before
     # HI-3
     ("HI-3", _HELD, PASS),
     ("HI-3", f"{_HELD} 2-a", FAIL),
@@ -51,6 +58,9 @@ CASES = [
     ("HI-8", "1+a 1-a 2-a x1 end", FAIL),
     ("HI-8", "1+a 1-a 2-a x1 @20 2!1@a end", PASS),
     ("HI-8", "1+a 1-a 2-a x1 @200 2!1@a end", FAIL),  # too late
+    ("HI-8", "1+a 1-a 2-a x1 @97 2!1@a end", FAIL),  # 93 ms are allowed, and 10 ms more for each view of 1
+    ("HI-8", "1+a 1-a 2-a 1[1,2,3 x1 @97 2!1@a end", PASS),
+    ("HI-8", "1+a 1-a 2-a 2[1,2,3 x1 @97 2!1@a end", FAIL),
     ("HI-8", "1+a 1-a 2-a x1 @20 2!1 end", FAIL),  # not about a
     ("HI-8", "1+a 1-a 1$a:2,3 x1 end", PASS),  # he was told himself
     ("HI-8", "1+a 1-a 1$a x1 end", PASS),  # none of those left knows of it
@@ -66,10 +76,11 @@ CASES = [
     ("HI-5", "1[1,2 x3", FAIL),
     ("HI-5", "fault3 1[1,2", PASS),
     ("HI-5", "fault3 1[1,3", FAIL),  # the wrong one
-    ("HI-5", "fault1 1[1,2 fault3", PASS),  # it was cut off itself, whatever befell the other afterwards
-    ("HI-5", "part1>3 1[1,2", PASS),
-    ("HI-5", "part3>1 1[1,2", PASS),
-    ("HI-5", "part2>3 1[1,2", FAIL),  # 1 and 3 reach each other
+    ("HI-5", "fault1 1[1,2#131073 fault3", PASS),  # it was cut off itself, whatever befell the other afterwards
+    ("HI-5", "part1>3 1[1,2#131073", PASS),
+    ("HI-5", "part3>1 1[1,2#131073", PASS),
+    ("HI-5", "part2>3 1[1,2#131073", FAIL),  # 1 and 3 reach each other
+    ("HI-5", "part2>3 1[1,2#131074 2[1,2#131074", PASS),  # 2 proposed it, whoever had it first
     ("HI-5", "1[1,2 hole", UNKNOWN),
     ("HI-5", "1[1,2,3 x3 1[1,2 r3 1[1,2,3", PASS),
 ]

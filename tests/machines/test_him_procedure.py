@@ -11,9 +11,10 @@ import pytest
 
 from captures.metrics import measure
 from nodes.him.evaluation import completion_ns, packets, packets_one_dead, packets_with_tree
+from nodes.him.machine import Him
 from nodes.him.options import HimOptions
 from nodes.him.seal import hash_of
-from nodes.wire.him import HimData, HimEnd, HimPdu, HimQuery, HimReport, Reason
+from nodes.wire.him import SUCCESS, HimAnswer, HimData, HimEnd, HimPdu, HimQuery, HimReport, Reason
 from nodes.wire.note import NoteKind
 from tests.helpers.group import MS, SLOW, Group, options
 
@@ -622,3 +623,89 @@ def test_who_missed_the_end_hears_it_though_the_group_is_quick() -> None:
     group.world.run(group.world.now + 60_000 * MS)
     assert group.results() == ["SUCCESS"] and len(came) == 2
     assert group.alarms() == []
+
+
+# Who is removed, and who finds the others again (rules of ours)
+
+
+def test_who_is_reported_while_others_are_asked_is_not_removed_unheard() -> None:
+    """n3 is dead. n4 does not reach n5, and its REPORT comes when T_dec is over and n3 is being asked."""
+    chosen = options(maxfail=0)
+    t_dec_ns, asked_ns = 19 * 200 * MS, 6 * 200 * MS
+    late_ns = t_dec_ns - 900 * MS
+    group = Group(6, chosen, one_way_ns=lambda src, to: late_ns if (src, to) == (4, 1) else 10 * MS, dead=[3])
+    group.dropped = lambda pdu, receiver, now: {pdu.src, receiver} == {4, 5}
+    began = group.world.now
+    group.submit()
+    group.world.run()
+    (decided,) = group.notes(NoteKind.RESULT)
+    assert began + t_dec_ns + asked_ns <= decided.time_ns < began + t_dec_ns + asked_ns + 100 * MS
+    assert decided.peers == (3, 5), "it cannot be told that n5 has the message"
+    assert group.view(1) == (1, 2, 4, 5, 6)
+    assert not group.notes(NoteKind.LEFT)
+
+
+def test_who_is_asked_again_says_that_it_has_nothing() -> None:
+    """It may wait for a message that was overtaken, but not until it is taken for dead."""
+    group = Group(3, HimOptions(maxfail=1), one_way_ns=MS)
+    group.submit()
+    group.world.run()
+    group.world.kill(2)
+    group.world.restart(2, group.made(2, incarnation=2))  # it knows no round trip, and so waits for up to 50 ms
+    group.world.run()
+    group.dropped = lambda pdu, receiver, now: receiver == 2 and isinstance(pdu, HimData) and pdu.seq == 2
+    group.submit()
+    group.world.run(group.world.now + 20 * MS)
+    answers = [pdu for _, pdu, *_ in group.world.sent if isinstance(pdu, HimAnswer) and pdu.src == 2 and pdu.seq == 2]
+    assert answers, "asked twice, after 7 ms and after 14 ms more"
+
+
+def test_two_who_are_alone_find_each_other_again() -> None:
+    group = Group(2)
+    group.dropped = lambda pdu, receiver, now: True
+    for _ in range(2):
+        group.submit(1)
+        group.submit(2)
+        group.world.run()
+    assert group.view(1) == (1,)
+    assert group.view(2) == (2,)
+    group.dropped = lambda pdu, receiver, now: False
+    group.submit(1)
+    group.world.run()
+    assert group.view(1) == group.view(2) == (1, 2)
+
+
+def test_no_number_of_a_view_is_used_again_in_a_later_life() -> None:
+    """n2 takes n1 in again; then all but n3, which is cut off and has that view, come back and know nothing of it."""
+    group = Group(3)
+    group.world.kill(1)
+    group.world.restart(1, group.made(1, incarnation=2))
+    group.world.run()
+    group.cut_off(3)
+    for node, incarnation in ((1, 3), (2, 2)):
+        group.world.kill(node)
+        group.world.restart(node, group.made(node, incarnation))
+    group.world.run()
+    group.submit(1)
+    group.world.run()
+    views = {(view.seq, view.peers) for view in group.notes(NoteKind.VIEW)}
+    assert (131074, (1, 2, 3)) in views
+    assert len(views) == len({number for number, _ in views})
+
+
+def test_what_is_told_of_messages_that_never_come_is_forgotten() -> None:
+    """n3 gets no DATA: CONFIRMs of its child, and an END, are all it hears."""
+    group = Group(4, options(confirm="tree", fanout=1, disjoin=False))
+    group.dropped = lambda pdu, receiver, now: receiver == 3 and isinstance(pdu, HimData)
+    group.submit()
+    group.world.run(group.world.now + 1000 * MS)
+    machine = group.world.machine(3)
+    assert isinstance(machine, Him)
+    tester = machine._tester
+    end = HimEnd(src=1, flags=SUCCESS, round=0, origin=1, view=1 << 16, seq=1, tsval=0, seal=b"")
+    group.world.receive(3, end)
+    assert tester._missed
+    assert tester._tree._of
+    group.world.run(group.world.now + 1000_000 * MS)
+    assert not tester._missed
+    assert not tester._tree._of
