@@ -14,7 +14,7 @@ from harness.judges.common import no_duplication
 from harness.judges.facts import Facts, name_of
 from nodes.him.options import HimOptions
 from nodes.wire.fault import FaultNote
-from nodes.wire.him import HAVE, HimAnswer, HimConfirm, HimData, HimEnd, HimQuery, HimReport
+from nodes.wire.him import HAVE, HimAnswer, HimConfirm, HimData, HimEnd, HimQuery, HimReport, proposer_of
 from nodes.wire.note import Delivered, NoteKind, said
 
 _PACKETS = (HimData, HimQuery, HimAnswer, HimReport)  # what §4 of the paper counts; END comes on top
@@ -301,7 +301,7 @@ def accurate(facts: Facts) -> Finding:
     for life in facts.lives:
         before = set(everybody) if life.first else set()
         for view in life.views:
-            proposer = view.seq & 0xFFFF  # its number says so
+            proposer = proposer_of(view.seq)
             if view is life.views[0] and proposer == life.node:
                 before = set(everybody)  # it says that it is alone
             for absent in sorted(before - set(view.peers)):

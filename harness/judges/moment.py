@@ -25,6 +25,7 @@ from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
 from harness.judges.causality import NotCausal, Past, causal_past, latest_before
 from harness.judges.facts import Facts, Life
+from nodes.cmd.notes import RESTARTED
 from nodes.facet import Moment
 from nodes.protocols import protocol
 from nodes.wire.note import NoteKind
@@ -109,8 +110,6 @@ def prompt(facts: Facts) -> Finding:
     rule = protocol(name).moment if name else None
     if rule is None:
         return Undecided("the protocol has no rule about the moment of a delivery")
-    if rule.expires_ns is None and any(not life.first or not life.up for life in facts.lives):
-        return Undecided("a node stopped: what was sent to it, or by it, may be waited for in vain")
     return when_quiet(facts, lambda facts: _all_prompt(facts, rule))
 
 
@@ -120,7 +119,8 @@ def _all_prompt(facts: Facts, rule: Moment) -> Finding:
     except NotCausal as error:
         return Undecided(str(error))
     # Whose clock was changed is measured by none; who gave an alarm had no room for all that came, or nobody to answer.
-    excused = {event.node for kind in (NoteKind.CLOCK, NoteKind.ALARM) for event in facts.of(kind)}
+    alarms = [event for event in facts.of(NoteKind.ALARM) if event.text != RESTARTED]
+    excused = {event.node for event in (*facts.of(NoteKind.CLOCK), *alarms)}
     came = _first_copies(facts, rule)
     stamps = np.array([rule.stamp(sending.values) if sending else 0 for sending in facts.sendings], np.int64)
     watched_ns = max((event.time_ns for event in facts.of(NoteKind.SUBMITTED)), default=0)
@@ -166,7 +166,11 @@ def _missing(facts: Facts, past: Past, node: _Node) -> Finding | None:
     """Did something that came in time lead to nothing?"""
     delivered = {facts.keys[message] for message in facts.log(node.life.index).tolist()}
     ids = {key: message for message, key in enumerate(facts.keys)}
-    in_vain = _waiting_in_vain(facts, past, node, delivered)
+    in_vain = _after_losses(facts, past, node, delivered)
+    if node.rule.expires_ns is None:
+        for message in facts.t_message[facts.t_node == node.life.node].tolist():
+            if facts.keys[message] not in node.came and facts.keys[message] not in delivered:
+                in_vain |= past.following(message)  # whether that was promised to come, others judge
     for key, copy in node.came.items():
         if key in delivered or key not in ids or in_vain[ids[key]]:
             continue
@@ -185,14 +189,22 @@ def _missing(facts: Facts, past: Past, node: _Node) -> Finding | None:
     return None
 
 
-def _waiting_in_vain(facts: Facts, past: Past, node: _Node, delivered: set[_Key]) -> npt.NDArray[np.bool_]:
-    """Which messages follow one that never came. Whether that was promised to come, others judge."""
-    waiting = np.zeros(len(facts.keys), np.bool_)
-    if node.rule.expires_ns is None:
-        for message in facts.t_message[facts.t_node == node.life.node].tolist():
-            if facts.keys[message] not in node.came and facts.keys[message] not in delivered:
-                waiting |= past.following(message)
-    return waiting
+def _after_losses(facts: Facts, past: Past, node: _Node, delivered: set[_Key]) -> npt.NDArray[np.bool_]:
+    """Which messages follow one that may be lost, since the life that sent it has ended: nobody knows until when. What
+    follows a later life's may wait for it as well, as long as it is held back itself (D-CM-9)."""
+    after = np.zeros(len(facts.keys), np.bool_)
+    if node.rule.expires_ns is not None:
+        return after
+    mine = facts.t_message[facts.t_node == node.life.node].tolist()
+    for message in mine:
+        if facts.keys[message] in delivered or facts.lives[past.process[message]].up:
+            continue
+        for one in mine:
+            if one == message or (
+                facts.source[one] == facts.source[message] and past.process[one] > past.process[message]
+            ):
+                after |= past.following(one)
+    return after
 
 
 def _moments(facts: Facts, past: Past, node: _Node) -> tuple[Finding | None, int]:
@@ -205,16 +217,20 @@ def _moments(facts: Facts, past: Past, node: _Node) -> tuple[Finding | None, int
     delivered_ns[facts.d_message[rows]] = times_ns
     released_ns = node.released_ns(messages, delivered_ns[messages])
     greatest, which = latest_before(past, facts, life.index, messages, released_ns)
+    lost = _after_losses(facts, past, node, {facts.keys[message] for message in facts.d_message[rows].tolist()})
+    ended_ns = times_ns[[not facts.lives[process].up for process in past.process[facts.d_message[rows]].tolist()]]
     worst = 0
     copies = [node.came.get(facts.keys[message]) for message in facts.d_message[rows].tolist()]
     least_ns = node.not_before_ns(facts.d_message[rows], copies)
     told = (column.tolist() for column in (rows, facts.d_message[rows], times_ns, greatest, which, least_ns))
     for copy, row, message, time_ns, before_ns, last, rule_ns in zip(copies, *told, strict=True):
-        if facts.source[message] == life.node:
+        if facts.source[message] == life.node or lost[message]:
             continue
         if copy is None:
             return Undecided(f"the arrival of {facts.name(message)} at n{life.node} was not captured"), 0
         moment_ns = max(copy.time_ns, before_ns, rule_ns)
+        if node.rule.expires_ns is None and ((moment_ns < ended_ns) & (ended_ns <= time_ns)).any():
+            continue  # what is left of an ended life may be waited for by what follows a later one (D-CM-9)
         late_ns = time_ns - moment_ns
         worst = max(worst, late_ns)
         if late_ns > node.late_ns(moment_ns) or late_ns < -EARLY_NS:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nodes.cmd.notes import SILENT, Alarm, Delivered, Sent
+from nodes.cmd.notes import RESTARTED, SILENT, Alarm, Delivered, Sent
 from nodes.cmd.options import CmdOptions
 from nodes.cmd.orders import order_for
 from nodes.cmd.reliable import Arrived, Copy, Reliable, Restarted, Result, Silent, Welcomed
@@ -160,7 +160,7 @@ class Cmd:
             return self._drained(now_ns)
         assert isinstance(result, Restarted)
         self.order.lost_up_to(result.peer, NUMBERING.of(result.incarnation)[0] - 1)
-        lost = Log(NoteKind.ALARM, peers=(result.peer,), values=Alarm(len(result.lost)), text="peer was restarted")
+        lost = Log(NoteKind.ALARM, peers=(result.peer,), values=Alarm(len(result.lost)), text=RESTARTED)
         return [lost, *self._drained(now_ns)]
 
     def _arrived(self, copy: Copy, now_ns: int) -> list[Output]:

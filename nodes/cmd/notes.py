@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-SILENT = "peer is silent"  # the text of that ALARM
+SILENT, RESTARTED = "peer is silent", "peer was restarted"  # the texts of those ALARMs
 
 
 class Sent(NamedTuple):

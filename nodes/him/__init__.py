@@ -11,6 +11,7 @@ from nodes.him.pdus import PDUS
 from nodes.him.sender import NUMBERING
 from nodes.him.timing import patience_ns
 from nodes.machine import Setting
+from nodes.wire.him import PROPOSERS
 
 
 def key_of(node: int, given: bytes, options: HimOptions) -> bytes:
@@ -50,6 +51,7 @@ PROTOCOL = ProtocolSpec(
     make=make,
     doubts=doubts,
     lives=NUMBERING.lives,
+    most_nodes=PROPOSERS - 1,
     properties=("HI-1", "HI-2", "HI-3", "HI-4", "HI-5", "HI-6", "HI-7", "HI-8", "NA"),
     notes=(Delivered, Result),
     pdus=PDUS,

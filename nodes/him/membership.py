@@ -1,8 +1,8 @@
 """Numbered views: who is in the group, and who comes and goes (paper 003 §3.3 step 7 and §5; D-HI-13, D-HI-14).
 
 The paper leaves renumbering open. Here a view is a number and an ascending list of (node, incarnation); positions in
-the list are the paper's node numbers. A view's number is a count with its proposer below it, so two views proposed
-at once are never equal, and the larger wins everywhere: whose change was lost in it sees the reason again and
+the list are the paper's node numbers. A view's number is a count with its proposer and his life below it, so two views
+proposed at once are never equal, and the larger wins everywhere: whose change was lost in it sees the reason again and
 proposes it again. Every packet carries the number: one of an older view is answered with the VIEW, one of a newer
 makes us ask for it and waits meanwhile.
 """
@@ -13,11 +13,10 @@ from collections import deque
 from collections.abc import Callable
 
 from nodes.him.core import Core
-from nodes.wire.him import HimAlive, HimJoin, HimPdu, HimView, HimViewRequest
+from nodes.wire.him import HimAlive, HimJoin, HimPdu, HimView, HimViewRequest, proposer_of, view_number
 from nodes.wire.note import NoteKind
 from nodes.wire.table import greatest
 
-_VIEWS_BITS = 8  # a later life of a node numbers its views above so many of each earlier one: it has forgotten theirs
 _REPEATS = 3  # VIEW goes out again before so many DATA of its proposer; who misses them all asks
 _PERIODS = 3  # of silence until the alarm
 
@@ -37,7 +36,7 @@ class Membership:
         self._excluded = excluded
         self._again = again  # takes a packet that came before its view
         self._incarnations: dict[int, int] = {}
-        self._seen = core.setting.incarnation - 1 << _VIEWS_BITS + 16  # the highest number of a view that may be taken
+        self._seen = 0  # the highest number of a view we know of
         self._repeats = 0
         self._early: deque[HimPdu] = deque(maxlen=64)
         self._told_ns: dict[tuple[int, str], int] = {}
@@ -83,7 +82,7 @@ class Membership:
     def _propose(self, incarnations: dict[int, int], why: str) -> None:
         """Tell everybody first, then live in it: what is undecided goes out in the new view."""
         core = self._core
-        number = ((self._seen >> 16) + 1) << 16 | core.me
+        number = view_number((self._seen >> 16) + 1, core.me, core.setting.incarnation)
         if number > greatest(HimView, "view"):
             core.alarm("no number is left for another view", tuple(sorted(incarnations)))
             return
@@ -93,7 +92,7 @@ class Membership:
 
     def _view_pdu(self, number: int, incarnations: dict[int, int]) -> HimView:
         members = tuple(sorted(incarnations.items()))
-        head = self._core.head(number & 0xFFFF) | {"view": number}
+        head = self._core.head(proposer_of(number)) | {"view": number}
         return HimView(**head, nlist=len(members), members=members, seal=b"")
 
     def disjoin(self, nodes: tuple[int, ...]) -> None:

@@ -17,12 +17,12 @@ import hmac
 from dataclasses import replace
 from typing import TypeVar
 
+from nodes.him.window import Window
 from nodes.wire import encode
 from nodes.wire.him import AUTH, HASH_BYTES, HimData, HimPdu
 
 SEAL_BYTES = 24
 _MAC_BYTES = 16
-_WINDOW = 1024  # packets of one node that may overtake each other
 
 P = TypeVar("P", bound=HimPdu)
 
@@ -46,27 +46,6 @@ def _with_tail(pdu: P, tail: bytes, flags: int) -> P:
     return replace(pdu, flags=flags, **{name: tail})  # type: ignore[arg-type]
 
 
-class _Window:
-    """Which counters of one node were seen: the highest, and a bit for each of the last 1,024."""
-
-    __slots__ = ("highest", "seen")
-
-    def __init__(self) -> None:
-        self.highest, self.seen = -1, 0
-
-    def take(self, number: int) -> bool:
-        """True once per number."""
-        if number > self.highest:
-            self.seen = (self.seen << (number - self.highest) | 1) & (1 << _WINDOW) - 1 if self.highest >= 0 else 1
-            self.highest = number
-            return True
-        back = self.highest - number
-        if back >= _WINDOW or self.seen >> back & 1:
-            return False
-        self.seen |= 1 << back
-        return True
-
-
 class Sealed:
     """auth = "hmac"."""
 
@@ -76,7 +55,7 @@ class Sealed:
         if not key:
             raise ValueError('auth = "hmac" needs a key')
         self._key, self._incarnation, self._counter = key, incarnation, 0
-        self._windows: dict[int, tuple[int, _Window]] = {}  # node -> its incarnation, what was seen of it
+        self._windows: dict[int, tuple[int, Window]] = {}  # node -> its incarnation, what was seen of it
 
     def close(self, pdu: P) -> P:
         """The packet as it goes out."""
@@ -104,11 +83,11 @@ class Sealed:
         return hmac.digest(self._key, encode(pdu), "sha256")[:_MAC_BYTES]
 
     def _fresh(self, node: int, incarnation: int, counter: int) -> bool:
-        known, window = self._windows.get(node, (0, _Window()))
+        known, window = self._windows.get(node, (0, Window()))
         if incarnation < known:
             return False
         if incarnation > known:
-            window = _Window()
+            window = Window()
             self._windows[node] = incarnation, window
         return window.take(counter)
 

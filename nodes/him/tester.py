@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ from nodes.him.notes import Delivered
 from nodes.him.seal import hash_of
 from nodes.him.timing import decision_time_ns, patience_ns, round_trip_ns
 from nodes.him.tree import Tree
+from nodes.him.window import Window
 from nodes.wire.him import (
     HASH_BYTES,
     HAVE,
@@ -67,7 +69,8 @@ class Tester:
         self._own_result = own_result  # a test of a message of our own came to its end: bad neighbours
         self._evidence = evidence  # this member holds our own message
         self.store: dict[Key, Held] = {}
-        self._floor: dict[int, int] = {}  # originator -> the highest seq that was forgotten
+        # Originator -> what was forgotten: not just the highest, since another that was sent before may still come.
+        self._forgotten: defaultdict[int, Window] = defaultdict(Window)
         self._missed: set[Key] = set()
         self._waiting: dict[Key, dict[int, HimQuery]] = {}  # asked about before it came: who asked
         self._tree = Tree(core, evidence)
@@ -95,7 +98,7 @@ class Tester:
             return core.refuse("hash", pdu)
         held = self.store.get(key)
         if held is None:
-            if pdu.seq <= self._floor.get(pdu.origin, 0):
+            if pdu.seq in self._forgotten[pdu.origin]:
                 return core.refuse("old", pdu)
             held = self.hold(pdu.origin, pdu.seq, pdu.payload, pdu.round)
         elif not held.have or held.hash != pdu.hash:
@@ -131,7 +134,7 @@ class Tester:
     def forget(self, key: Key) -> None:
         if self.store.pop(key, None) is not None:
             origin, seq = key
-            self._floor[origin] = max(self._floor.get(origin, 0), seq)
+            self._forgotten[origin].take(seq)
         self._tree.forget(key)
         self._missed.discard(key)
 
@@ -341,7 +344,7 @@ class Tester:
         held = self.store.get(key)
         if held is not None:
             self._conclude(held, bool(pdu.flags & SUCCESS))
-        if pdu.flags & SUCCESS and (held is None or not held.have) and pdu.seq > self._floor.get(pdu.origin, 0):
+        if pdu.flags & SUCCESS and (held is None or not held.have) and pdu.seq not in self._forgotten[pdu.origin]:
             self._missed_it(key, pdu.round)
         return None
 

@@ -24,6 +24,18 @@ _Hash = Annotated[bytes, Bytes(HASH_BYTES), "SHA-256 of the message, its first 2
 _Seal = Annotated[bytes, Payload(), "24 bytes with AUTH, else none"]
 
 
+PROPOSERS = 1 << 12  # that the number of a view can name
+
+
+def view_number(count: int, proposer: int, incarnation: int) -> int:
+    """A number that no other node proposes, nor another life of this one: it has forgotten how far it had counted."""
+    return count << 16 | (incarnation - 1) % 16 << 12 | proposer
+
+
+def proposer_of(view: int) -> int:
+    return view % PROPOSERS
+
+
 class Reason(IntEnum):
     """Why a tester does not confirm a neighbour."""
 
@@ -39,7 +51,7 @@ class HimPdu(Pdu):
     flags: Annotated[int, Flags(1, "AUTH", "HAVE", "SUCCESS"), "AUTH: sealed; HAVE: in ANSWER; SUCCESS: in END"]
     round: Annotated[int, U8, "0 for the first multicast of a message, then counting its repetitions"]
     origin: Annotated[int, U16, "originator of the message; of a view its proposer"]
-    view: Annotated[int, U32, "view in which it is sent: count << 16 | proposer"]
+    view: Annotated[int, U32, "view in which it is sent: count << 16 | (incarnation - 1) % 16 << 12 | proposer"]
     seq: Annotated[int, U32, "number at the originator: (incarnation - 1) << 24 | number from 1"]
     tsval: Annotated[int, U32, "clock of src, in microseconds"]
 

@@ -79,7 +79,13 @@ CMD = [
     (f"{_CAUSAL} @9 n3<cmd.DATA/1a @9 3-a end", FAIL),  # c is left in the Queue
     (f"{_CAUSAL} end", PASS),  # a never came, so c waits for it: that a was given up is not judged here
     (f"{_CAUSAL} @9 n3<cmd.DATA/1a @9 3-a hole end", UNKNOWN),
-    (f"{_CAUSAL} @9 n3<cmd.DATA/1a @9 3-a @9 3-c x1 end", UNKNOWN),  # it may have been given up
+    # The life that sent a has ended: it may be lost, and nobody knows when that is told.
+    (f"{_CAUSAL} x1 @9 3-c end", PASS),
+    (f"{_CAUSAL} x1 @9 n3<cmd.DATA/1a end", PASS),
+    (f"{_CAUSAL} x1 @9 n3<cmd.DATA/1a @9 3-a @9 3-c end", PASS),
+    (f"{_CAUSAL} x1 @9 n3<cmd.DATA/1a @9 3-a @9.01 3-c end", FAIL),  # but it came
+    (f"{_CAUSAL} x1 @9 n3<cmd.DATA/1a @9 3-a @9 3!1,peer_was_restarted @9.01 3-c end", FAIL),
+    (f"{_CAUSAL} x1 @9 n3<cmd.DATA/1a @9 3-a @9 3!1,peer_is_silent @9.01 3-c end", PASS),  # other alarms excuse
 ]
 
 

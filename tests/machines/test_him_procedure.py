@@ -709,3 +709,18 @@ def test_what_is_told_of_messages_that_never_come_is_forgotten() -> None:
     group.world.run(group.world.now + 1000_000 * MS)
     assert not tester._missed
     assert not tester._tree._of
+
+
+def test_what_was_sent_before_a_message_that_is_forgotten_may_still_come() -> None:
+    group = Group(3)
+    group.world.run(group.world.now + MS)
+    head = {"src": 1, "flags": 0, "round": 0, "origin": 1, "view": 1 << 16, "tsval": 0}
+    first, second = (HimData(**head, seq=seq, hash=hash_of(b"x"), payload=b"x") for seq in (1, 2))
+    group.world.receive(3, second)
+    group.world.run()
+    assert group.world.machine(3).settled()
+    group.world.run(group.world.now + 1000_000 * MS)  # it is forgotten
+    for data in (first, second, first):
+        group.world.receive(3, data)
+    assert [event.seq for event in group.notes(NoteKind.DELIVERED, 3)] == [2, 1]
+    assert group.refused(3) == ["old"]
