@@ -160,6 +160,7 @@ def type_of(pdu: PduClass) -> int:
     return titles().index(pdu.TYPE.name)
 
 
+@cache
 def node_of(place: str) -> int:
     """The node whose host a capture point is; 0: it is none."""
     return int(place[1:]) if re.fullmatch(r"n\d+", place) else 0
@@ -240,6 +241,8 @@ class Frames(Table[Frame]):
 
     def said(self, rows: Ints, name: str) -> list[Any]:
         """A field of the PDUs in these rows, which are of one type, as the codec gives it."""
+        if self._rows is not None:
+            return [row.fields.get(name) for row in self.rows(rows)]
         return [_tuples(value) for value in self.field(rows, name).to_pylist()]
 
     def _column_of(self, rows: Ints, name: str) -> Ints | ListColumn:
@@ -251,9 +254,12 @@ class Frames(Table[Frame]):
             self._read_facets()
             found: Ints = vars(self)[name]
             return found
-        if name in _FROM_ROWS:
+        if name == "place":
             places = {place: index for index, place in enumerate(self.places)}
-            return np.fromiter((_FROM_ROWS[name](row, places) for row in self._rows), np.int64, len(self))
+            return np.fromiter(map(places.__getitem__, self._given("at")), np.int64, len(self))
+        if name in _FROM_ROWS:
+            given, number_of = _FROM_ROWS[name]
+            return np.fromiter(map(number_of, self._given(given)), np.int64, len(self))
         return super().made(name)
 
     def _read_facets(self) -> None:
@@ -298,11 +304,10 @@ def _type_named(title: str) -> int:
     return titles().index(title)
 
 
-_FROM_ROWS: dict[str, Callable[[Frame, Mapping[str, int]], int]] = {
-    "place": lambda row, places: places[row.at],
-    "node": lambda row, _: node_of(row.at),
-    "direction": lambda row, _: DIRECTIONS.index(row.direction) if row.direction else -1,
-    "type": lambda row, _: _type_named(row.title),
+_FROM_ROWS: dict[str, tuple[str, Callable[[str], int]]] = {
+    "node": ("at", node_of),
+    "direction": ("direction", lambda way: DIRECTIONS.index(way) if way else -1),
+    "type": ("title", _type_named),
 }
 
 

@@ -115,7 +115,7 @@ class ListColumn:
     @property
     def counts(self) -> Ints:
         """How many elements each list has."""
-        return np.diff(self.ends)
+        return self.ends[1:] - self.ends[:-1]
 
     def at(self, place: Ints | int) -> Ints:
         """The element at this place of every list, from 0; 0 where there is none."""

@@ -18,7 +18,7 @@ from captures.evidence import Evidence
 from captures.metrics.registry import mean
 from harness.bench.emulated import Emulated, emulated
 from harness.bench.row import Row, Violated
-from harness.judges.causality import causal_past, latest_before
+from harness.judges.causality import NOT_COUNTED, before
 from harness.judges.facts import Facts
 from nodes.cmd.evaluation import matrix_bytes
 from nodes.cmd.notes import Sent as CmdSent
@@ -160,11 +160,11 @@ def within(delta_ms: int, loss_percent: int, run: Emulated) -> Within:
 def inversions(evidence: Evidence) -> int:
     """How many deliveries took place before one of a message in their causal past, at the same node."""
     facts = Facts(evidence)
-    past = causal_past(facts)
     count = 0
-    for life in facts.lives:
+    for life, earlier in zip(facts.lives, before(facts), strict=True):
         log = facts.log(life.index)
-        if len(log):
-            greatest, _ = latest_before(past, facts, life.index, log, np.arange(len(log)))
-            count += int((greatest > np.arange(len(log))).sum())
+        at = np.full(len(facts.keys), NOT_COUNTED, np.int64)
+        at[log] = np.arange(len(log))
+        greatest, _ = earlier.latest(at[earlier.messages])
+        count += int((greatest > np.arange(len(log))).sum())
     return count

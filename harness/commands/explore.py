@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, metavar="N", help=f"stop after (default: {SECONDS:.0f})")
     parser.add_argument("--runs", type=int, metavar="N", help="stop after so many runs")
     parser.add_argument(
-        "--plateau", type=int, metavar="N", help="stop after so many runs without anything of a new kind"
+        "--plateau", type=int, metavar="N", help="stop after so many runs without a new change of state or milestone"
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument(

@@ -26,18 +26,24 @@ class Capture:
 
     def frames(self) -> Frames:
         """The table that judges read."""
-        return Frames(_row(number, *seen) for number, seen in enumerate(self._seen, 1))
+        told: dict[int, tuple[Any, ...]] = {}  # of each PDU, which is seen several times
+        rows = []
+        for number, (now_ns, node, way, carried) in enumerate(self._seen, 1):
+            pdu = carried.pdu
+            if id(pdu) not in told:
+                told[id(pdu)] = _told(pdu)
+            title, about, seq, entries, payload, fields = told[id(pdu)]
+            where = (now_ns, f"n{node}", way, pdu.src, title, carried.size_bytes, "memory", number)
+            rows.append(Frame(*where, about, seq, entries, payload, carried.multicast, fields))
+        return Frames(rows)
 
 
-def _row(number: int, now_ns: int, node: int, way: str, carried: Carried) -> Frame:
-    pdu = carried.pdu
+def _told(pdu: Pdu) -> tuple[Any, ...]:
     facet, about, seq, entries = facets().get(type(pdu)), 0, 0, 0
     if facet is not None:
         about, seq = facet.message(pdu.src, *[getattr(pdu, name) for name in facet.fields])
         entries = len(getattr(pdu, facet.tag)) if facet.tag else 0
-    payload = len(getattr(pdu, "payload", b""))
-    told = (about, seq, entries, payload, carried.multicast, _Fields(pdu))
-    return Frame(now_ns, f"n{node}", way, pdu.src, pdu.TYPE.name, carried.size_bytes, "memory", number, *told)
+    return pdu.TYPE.name, about, seq, entries, len(getattr(pdu, "payload", b"")), _Fields(pdu)
 
 
 class _Fields(Mapping[str, Any]):

@@ -33,8 +33,9 @@ def coverage(base: Scenario, tally: Tally) -> str:
     )
     header = (
         f'<div class="title"><div class="brand"><b>tutti</b> explore · coverage</div><h1>{escape(base.name)}</h1>'
-        f'<p class="about">{tally.runs} runs in {tally.seconds:.0f} s, {len(tally.words)} different things seen, of '
-        f"{len(tally.kinds)} kinds, the last new kind in run {tally.newest}; {len(tally.failures)} failures.</p></div>"
+        f'<p class="about">{tally.runs} runs in {tally.seconds:.0f} s, {len(tally.words)} different things seen, '
+        f"{tally.reached} changes of state among them; the last new one of these, or new milestone, in run "
+        f"{tally.newest}; {len(tally.failures)} failures.</p></div>"
     )
     return page(title=f"coverage {base.name} · tutti", header=header, body=body, styles=("coverage.css",))
 

@@ -1,7 +1,4 @@
-"""Cases, drawn from a scenario and its [explore] by Hypothesis: a case is a scenario that names every fault.
-
-Simple choices come first everywhere, so that what Hypothesis shrinks towards is what a person would call simpler.
-"""
+"""Cases, drawn from a scenario and its [explore]: a case is a scenario that names every fault."""
 
 from __future__ import annotations
 
@@ -10,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
-
-from hypothesis import strategies as st
 
 from harness.explore.edit import option_values, possible, with_nodes
 from harness.scenario.explore import Explore
@@ -85,14 +80,10 @@ class Times:
 
 
 class Draw:
-    """Hypothesis' draw, with the few questions that are asked here; the strategies are made once, for speed."""
+    """The few questions that are asked here, each answered by a number of which all are as likely (chance.py)."""
 
-    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
-        self._draw = draw
-
-    def number(self, low: int, high: int) -> int:
-        """Any of them."""
-        return int(self._draw(_integers(low, high)))
+    def __init__(self, number: Callable[[int, int], int]) -> None:
+        self.number = number  # from the first to the second
 
     def numbers(self, *sizes: int) -> list[int]:
         """Several at once, each from 0 to below its size: one choice costs as much as another, however wide."""
@@ -103,11 +94,11 @@ class Draw:
         return found
 
     def one(self, among: Sequence[T]) -> T:
-        """One of some; the first is the simplest."""
+        """One of some."""
         return among[self.number(0, len(among) - 1)]
 
     def yes(self) -> bool:
-        """Yes or no, of which no is simpler."""
+        """Yes or no."""
         return self.number(0, 1) == 1
 
     def some(self, among: Sequence[str], most: int) -> tuple[str, ...]:
@@ -118,21 +109,16 @@ class Draw:
         return tuple(name for name in among if name in chosen)
 
 
-@lru_cache
-def _integers(low: int, high: int) -> st.SearchStrategy[int]:
-    return st.integers(low, high)
+Drawing = Callable[[Draw], Scenario]
 
 
-def cases(base: Scenario, space: Explore) -> st.SearchStrategy[Scenario]:
+def cases(base: Scenario, space: Explore) -> Drawing:
     """A scenario with all that [explore] leaves open chosen."""
-
     choices = option_values(base, space)
     if not titles(base.protocol):  # nothing can be said of its PDUs
         space = replace(space, faults=tuple(one for one in space.faults if one not in ("drop", "delay", "duplicate")))
 
-    @st.composite
-    def made(raw: Callable[[st.SearchStrategy[Any]], Any]) -> Scenario:
-        draw = Draw(raw)
+    def made(draw: Draw) -> Scenario:
         case = replace(base, explore=None, seed=draw.number(1, 1000))
         if space.nodes:
             case = with_nodes(case, draw.one(space.nodes))
@@ -158,7 +144,7 @@ def cases(base: Scenario, space: Explore) -> st.SearchStrategy[Scenario]:
                 case = with_messages(case, last_messages(case, space, edges(faults)))
         return possible(replace(case, fault=tuple(faults)))
 
-    return made()
+    return made
 
 
 def edges(faults: Iterable[Fault]) -> tuple[int, ...]:

@@ -48,7 +48,7 @@ def _certainly(fate: Fate, skip: int) -> Fault:
         case [only]:
             return Delay(**what, by_ns=only)
         case [first, *_, last]:
-            return Duplicate(**what, by_ns=last - first)
+            return Duplicate(**what, by_ns=last - first, late_ns=first)
     raise AssertionError
 
 

@@ -7,12 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import seed as hypothesis_seed
-from hypothesis import strategies as st
-
-from harness.explore.chance import from_the_seed_alone
-from harness.explore.draw import cases
+from harness.explore.chance import drawn
+from harness.explore.draw import Draw, cases
 from harness.explore.judging import Judged, clock_of, judge_of
 from harness.explore.milestones import reached
 from harness.explore.mutate import Parent, mutated
@@ -60,34 +56,24 @@ class Hunt:
     words: dict[Word, int] = field(default_factory=dict)  # what ever happened, and in which run first
     parents: list[Parent] = field(default_factory=list)
     milestones: dict[str, int] = field(default_factory=dict)  # which were come to, and in which run first
-    changes: Counter[Change] = field(default_factory=Counter)  # of drawn states, in all runs
+    changes: Counter[Change] = field(default_factory=Counter)  # of states, in all runs
 
     def batch(self) -> Iterator[Failure]:
         """Draw and carry out some cases; those that fail."""
         space = self.base.explore
         assert space is not None
-        drawn = cases(self.base, space)
-        if self.parents:
-            drawn = st.one_of(drawn, *[mutated(tuple(self.parents[-PARENTS:]), space)] * 2)
+        fresh, parents = cases(self.base, space), tuple(self.parents[-PARENTS:])
+        changed = mutated(parents, space) if parents else fresh
         failures: list[Failure] = []
         self.batches += 1
-        from_the_seed_alone()
 
-        @hypothesis_seed(self.seed * 1_000_003 + self.batches)
-        @settings(
-            max_examples=batch_of(self.network),
-            phases=[Phase.generate],
-            database=None,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        )
-        @given(drawn)
-        def one(case: Scenario) -> None:
+        def made(draw: Draw) -> Scenario:
+            return draw.one((fresh, changed))(draw)
+
+        for case in drawn(made, self.seed * 1_000_003 + self.batches, batch_of(self.network)):
             found = self.visit(case)
             if found is not None:
                 failures.append(found)
-
-        one()
         yield from failures
 
     def visit(self, case: Scenario) -> Failure | None:

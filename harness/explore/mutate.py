@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from hypothesis import strategies as st
-
-from harness.explore.draw import Draw, Times, another_message, some_faults, with_messages
+from harness.explore.draw import Draw, Drawing, Times, another_message, some_faults, with_messages
 from harness.explore.edit import option_values, possible
 from harness.scenario.explore import Explore
 from harness.scenario.model import Scenario, Script
@@ -24,19 +21,17 @@ class Parent:
     moments: tuple[int, ...]
 
 
-def mutated(parents: Sequence[Parent], space: Explore) -> st.SearchStrategy[Scenario]:
+def mutated(parents: Sequence[Parent], space: Explore) -> Drawing:
     """One of them, changed."""
 
-    @st.composite
-    def made(raw: Callable[[st.SearchStrategy[Any]], Any]) -> Scenario:
-        draw = Draw(raw)
+    def made(draw: Draw) -> Scenario:
         parent = draw.one(parents)
         case, times = parent.case, Times(space.within_ns, parent.moments, space.waits)
         for _ in range(draw.number(1, CHANGES)):
             case = draw.one(_CHANGES)(draw, case, space, times)
         return possible(case)
 
-    return made()
+    return made
 
 
 def _another_fault(draw: Draw, case: Scenario, space: Explore, times: Times) -> Scenario:

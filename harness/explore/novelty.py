@@ -2,14 +2,15 @@
 
 A word is a machine's step: its phase before, what it took in, its phase after, and what had struck the run last; or two
 kinds of NOTEs that a node made one after the other. Phases are what the protocol says of its machine
-(`ProtocolSpec.phase`). So there are very many; of their kinds, which leave out how a step ended and what had struck,
-there are few enough that a search comes to a plateau.
+(`ProtocolSpec.phase`). Of these there are so many that a search always finds more. Words of a third kind are few, and a
+search comes to a plateau of them: the changes of the machines' states (`ProtocolSpec.states`), from which to which and
+by what.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harness.explore.milestones import step_of, step_of_fault
@@ -19,13 +20,13 @@ from nodes.wire.fault import FaultNote
 from nodes.wire.note import NoteKind
 
 Word = tuple[str, ...]
-Change = tuple[str, str, str]  # of a state that docs/states.md draws: from, to, by what
+Change = tuple[str, str, str]  # of a machine's state: from, to, by what
 BEGIN = "[*]"
 
 
-def kind_of(word: Word) -> Word:
-    """What came in which phase; or the two NOTEs."""
-    return word[:2]
+def changes_among(words: Iterable[Word]) -> set[Change]:
+    """Those of the words that are changes of states."""
+    return {(word[0], word[1], word[2]) for word in words if len(word) == 3}
 
 
 _NOTHING: tuple[None, dict[Any, str]] = (None, {})
@@ -51,9 +52,9 @@ class Novelty:
         self._phases[number] = after
         self.words.setdefault((before, title, after, self._struck), now_ns)
         if self._states_of is not None:
-            self._compare(number, machine, self._states_of(machine), title)
+            self._compare(number, machine, self._states_of(machine), title, now_ns)
 
-    def _compare(self, number: int, machine: Machine, states: Mapping[Any, str], title: str) -> None:
+    def _compare(self, number: int, machine: Machine, states: Mapping[Any, str], title: str, now_ns: int) -> None:
         of, before = self._states.get(number, _NOTHING)
         if of is not machine:
             before = {}
@@ -62,10 +63,13 @@ class Novelty:
             for key, state in states.items():
                 if state != (was := before.get(key, BEGIN)):
                     self.changes[was, state, title] += 1
+                    self.words.setdefault((was, state, title), now_ns)
 
     def took(self, number: int, title: str, now_ns: int) -> None:
-        """A node, into which nobody can look, took in a PDU."""
-        self.words.setdefault((self._noted.get(number, ""), title, "", self._struck), now_ns)
+        """A node, into which nobody can look, took in a PDU: what it noted last stands for its state."""
+        state = self._noted.get(number, "")
+        self.words.setdefault((state, title, "", self._struck), now_ns)
+        self.words.setdefault((state, state, title), now_ns)
 
     def noted(self, number: int, kind: NoteKind, text: str, now_ns: int) -> None:
         """A node noted something."""

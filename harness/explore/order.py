@@ -40,7 +40,7 @@ class News:
         tuple[int, Parent, frozenset[Word]], ...
     ]  # cases that showed something new, in which of the runs, and what
     milestones: tuple[tuple[str, int], ...]  # come to for the first time, and in which of these runs
-    changes: tuple[tuple[Change, int], ...]  # of drawn states, and how often
+    changes: tuple[tuple[Change, int], ...]  # of states, and how often
     failures: tuple[Failure, ...]
 
 

@@ -31,7 +31,7 @@ _KEY = b"case"
 _LARGEST, _FOR_EVER = 1_000, 1_000_000_000  # bytes of a choice; seconds
 _ROUND_NS = (1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000)
 _NUMBERS = ("skip", "count")
-_TIMES = ("at_ns", "for_ns", "by_ns", "offset_ns", "step_ns", "read_delay_ns", "every_ns")
+_TIMES = ("at_ns", "for_ns", "by_ns", "late_ns", "offset_ns", "step_ns", "read_delay_ns", "every_ns")
 
 Broken = Callable[[Scenario], bool]
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 from harness.explore.hunt import Failure, batch_of
 from harness.explore.journal import Journal
 from harness.explore.mutate import Parent
-from harness.explore.novelty import Change, Word, kind_of
+from harness.explore.novelty import Change, Word, changes_among
 from harness.explore.order import News, Order, obey, remembered
 from harness.parallel.pool import run_local
 from harness.scenario.model import Scenario
@@ -34,7 +34,7 @@ class Bounds:
 
     seconds: float | None = 60.0
     runs: int | None = None
-    plateau: int | None = None  # so many runs without anything of a new kind
+    plateau: int | None = None  # so many runs without a new change of state, or milestone
     every: bool = False  # go on after a failure, for one of each kind
 
 
@@ -57,11 +57,10 @@ class Tally:
     busy_s: float = 0.0  # of processor time, in runs and judges
     judging_s: float = 0.0
     words: set[Word] = field(default_factory=set)
-    kinds: set[Word] = field(default_factory=set)
-    newest: int = 0  # the run in which something of a new kind happened the last time
+    newest: int = 0  # the last run with a change of state, or a milestone, that no run had before
     parents: list[Parent] = field(default_factory=list)
     milestones: dict[str, int] = field(default_factory=dict)  # with the run
-    changes: Counter[Change] = field(default_factory=Counter)  # of drawn states
+    changes: Counter[Change] = field(default_factory=Counter)  # of states, and how often
     failures: list[tuple[Failure, int, float]] = field(default_factory=list)  # with runs and seconds until then
     ended: str = ""  # why
 
@@ -74,6 +73,11 @@ class Tally:
     def judging_share(self) -> float:
         """Of the time of runs."""
         return self.judging_s / self.busy_s if self.busy_s else 0.0
+
+    @property
+    def reached(self) -> int:
+        """How many changes of states there were, each counted once."""
+        return len(changes_among(self.words))
 
     @property
     def excluded(self) -> float:
@@ -89,14 +93,15 @@ class Tally:
         self.judging_s += news.judging_s
         for run, parent, words in news.found:
             if words - self.words:  # nobody else was faster
+                if not self.words.issuperset(changes_among(words)):
+                    self.newest = max(self.newest, before + run)
                 self.words |= words
                 self.parents.append(parent)
-            if not self.kinds.issuperset(kinds := set(map(kind_of, words))):
-                self.kinds |= kinds
-                self.newest = before + run
         self.changes.update(dict(news.changes))
         for name, run in news.milestones:
-            self.milestones.setdefault(name, before + run)
+            if name not in self.milestones:
+                self.milestones[name] = before + run
+                self.newest = max(self.newest, before + run)
         for failure in news.failures:
             if self._is_new(failure, every):
                 self.failures.append((failure, before + failure.runs, seconds))

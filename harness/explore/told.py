@@ -17,8 +17,9 @@ from nodes.protocols import protocol
 def progress(tally: Tally) -> str:
     """The line that is written over."""
     return (
-        f"{tally.runs} runs, {tally.rate:.0f}/s, {len(tally.words)} things seen of {len(tally.kinds)} kinds, the last "
-        f"new kind {tally.runs - tally.newest} runs ago, {len(tally.failures)} failures"
+        f"{tally.runs} runs, {tally.rate:.0f}/s, {len(tally.words)} things seen, {tally.reached} changes of state and "
+        f"{len(tally.milestones)} milestones, the last new one {tally.runs - tally.newest} runs ago, "
+        f"{len(tally.failures)} failures"
     )
 
 
@@ -32,8 +33,8 @@ def summary(base: Scenario, tally: Tally, results: Sequence[Result]) -> str:
     lines = [
         f"{base.name}: {tally.runs} runs in {tally.seconds:.0f} s ({tally.rate:.0f}/s, "
         f"{tally.judging_share:.0%} of that in judges), ended by {tally.ended}",
-        f"{len(tally.words)} different things happened, of {len(tally.kinds)} kinds, "
-        f"the last new kind in run {tally.newest}",
+        f"{len(tally.words)} different things happened, {tally.reached} changes of state among them; the last new one "
+        f"of these, or new milestone, in run {tally.newest}",
     ]
     lines += [f"never came to it: {name}" for name in missed(base, tally)]
     for result in results:
@@ -116,7 +117,7 @@ def document(base: Scenario, tally: Tally, results: Sequence[Result]) -> dict[st
         "seconds": round(tally.seconds, 3),
         "judging_share": round(tally.judging_share, 4),
         "seen": len(tally.words),
-        "kinds": len(tally.kinds),
+        "changes": tally.reached,
         "newest_run": tally.newest,
         "milestones": {one.name: tally.milestones.get(one.name) for one in protocol(base.protocol).milestones},
         "ended": tally.ended,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from captures.tables import Ints
-from harness.judges.facts import Facts
+from harness.judges.facts import Facts, Life
 
 
 class NotCausal(Exception):
@@ -75,31 +75,44 @@ def causal_past(facts: Facts) -> Past:
     return Past(vectors, index, process)
 
 
-def latest_before(past: Past, facts: Facts, life: int, messages: Ints, values: Ints) -> tuple[Ints, Ints]:
-    """For each message of a life's log: the greatest of `values` over those of `messages` in its causal past.
+class Before:
+    """What a life delivers, and which of the messages for its node come causally before each delivery."""
 
-    `values` belong to `messages`, all destined to that life. Returns, per delivery of the log, that greatest value and
-    the message it belongs to (-1 where the past has none of them).
-    """
-    log = facts.log(life)
-    greatest = np.full(len(log), np.iinfo(np.int64).min, np.int64)
-    which = np.full(len(log), -1, np.int64)
-    wanted = past.vectors[log].astype(np.int64)
-    wanted[np.arange(len(log)), past.process[log]] -= 1  # a message is not in its own past
-    senders = past.process[messages]
-    order = np.lexsort((past.index[messages], senders))
-    bounds = np.searchsorted(senders[order], np.arange(wanted.shape[1] + 1))
-    for sender in range(wanted.shape[1]):
-        rows = order[bounds[sender] : bounds[sender + 1]]
-        if not len(rows):
-            continue
-        # Prefix maxima in the order of sending: how late the latest of the first k came.
-        running = np.maximum.accumulate(values[rows])
-        leader = np.maximum.accumulate(np.where(values[rows] == running, np.arange(len(rows)), 0))
-        count = np.searchsorted(past.index[messages][rows], wanted[:, sender], side="right")
-        has = np.flatnonzero(count)
-        value = running[count[has] - 1]
-        better = has[value > greatest[has]]
-        greatest[better] = running[count[better] - 1]
-        which[better] = messages[rows[leader[count[better] - 1]]]
-    return greatest, which
+    def __init__(self, past: Past, facts: Facts, life: Life) -> None:
+        self._past, self._log = past, facts.log(life.index)
+        messages = facts.destined(life.node)
+        sender, self._stride = past.process[messages], len(past.index) + 1
+        place = sender * self._stride + past.index[messages]
+        order = np.argsort(place)
+        self.messages = messages[order]  # by sender, each one's in the order of sending
+        self._place, self._group = place[order], sender[order] * len(order)
+
+    def latest(self, values: Ints) -> tuple[Ints, Ints]:
+        """Of each delivery the greatest of `values`, one for each of `messages`, over those in its causal past; and the
+        message to which it belongs. NOT_COUNTED and -1 where there is none."""
+        # How late the latest of a sender's first k came, told by ranks: they can be set apart from those of the others.
+        by_value = np.argsort(values, kind="stable")
+        rank = np.empty(len(values), np.int64)
+        rank[by_value] = np.arange(len(values))
+        leader = by_value[np.maximum.accumulate(rank + self._group) - self._group]
+        greatest = np.concatenate((values[leader], (NOT_COUNTED,)))
+        which = np.concatenate((self.messages[leader], (-1,)))
+        wanted = self._past.vectors[self._log].astype(np.int64)
+        rows = np.arange(len(self._log))
+        wanted[rows, self._past.process[self._log]] -= 1  # a message is not in its own past
+        first = np.arange(wanted.shape[1]) * self._stride
+        last = np.searchsorted(self._place, wanted + first, side="right") - 1
+        last[last < np.searchsorted(self._place, first)] = len(values)  # none of that sender
+        best = np.argmax(greatest[last], axis=1)
+        last = last[rows, best]
+        return greatest[last], np.where(greatest[last] == NOT_COUNTED, -1, which[last])
+
+
+NOT_COUNTED = np.iinfo(np.int64).min
+
+
+@lru_cache(maxsize=1)
+def before(facts: Facts) -> list[Before]:
+    """The same of all lives; NotCausal if some delivery has no sending before it."""
+    past = causal_past(facts)
+    return [Before(past, facts, life) for life in facts.lives]

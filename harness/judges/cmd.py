@@ -11,7 +11,7 @@ import numpy.typing as npt
 from captures.evidence import OUT, Event
 from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
-from harness.judges.causality import NotCausal, Past, causal_past, latest_before
+from harness.judges.causality import NOT_COUNTED, NotCausal, Past, before, causal_past
 from harness.judges.common import undelivered
 from harness.judges.facts import Facts, name_of
 from nodes.cmd.notes import SILENT, Sent, vector
@@ -34,20 +34,20 @@ def causal_among_delivered(facts: Facts) -> Finding:
 
 def _causal(facts: Facts, missing_counts: bool) -> Finding:
     try:
-        past = causal_past(facts)
+        past, those_before = causal_past(facts), before(facts)
     except NotCausal as error:
         return Undecided(str(error))
     gone = np.array([not life.up for life in facts.lives])
     late: Broken | None = None
-    for life in facts.lives:
+    for life, earlier in zip(facts.lives, those_before, strict=True):
         log = facts.log(life.index)
         if not len(log):
             continue
-        messages = np.unique(facts.t_message[facts.t_node == life.node])
+        messages = earlier.messages
         positions = _positions(facts, log, messages)
         # What a stopped process sent, or was sent to a node before it lost its memory, may be lost for ever.
         owed = (positions != _NEVER) | (missing_counts and life.first and ~gone[past.process[messages]])
-        greatest, which = latest_before(past, facts, life.index, messages[owed], positions[owed])
+        greatest, which = earlier.latest(np.where(owed, positions, NOT_COUNTED))
         early = np.flatnonzero(greatest > np.arange(len(log)))
         present = early[greatest[early] != _NEVER]
         if len(present):

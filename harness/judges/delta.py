@@ -14,7 +14,7 @@ import numpy as np
 from captures.evidence import Event, Evidence
 from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, Undecided, all_of, judge_of
-from harness.judges.causality import NotCausal, causal_past, latest_before
+from harness.judges.causality import NotCausal, before
 from harness.judges.cmd import causal_among_delivered
 from harness.judges.facts import Facts
 from nodes.delta.notes import Delivered, Sent
@@ -66,7 +66,7 @@ def deadline(facts: Facts, tick_ns: int = TICK_NS) -> Finding:
     limits = _limits(facts, tick_ns)
     if limits is None:
         return _NO_DELTA
-    saying, told = facts.evidence.columns(Delivered, facts.d_event)
+    saying, told = facts.told(Delivered)
     if len(saying) < len(facts.d_event):
         return _NO_TIMES
     return all_of(
@@ -171,7 +171,7 @@ def tag_bound(facts: Facts) -> Finding:
     for at in np.flatnonzero(sent.entries > bound)[:1].tolist():
         event = facts.notes[int(facts.s_event[saying[at]])]
         return Broken(f"n{event.node} sent a tag of {sent.entries[at]} entries, more than {bound}", (event,))
-    receiving, delivered = facts.evidence.columns(Delivered, facts.d_event)
+    receiving, delivered = facts.told(Delivered)
     for at in np.flatnonzero(delivered.mine > most)[:1].tolist():
         event = facts.delivery(int(receiving[at]))
         return Broken(f"n{event.node} got {delivered.mine[at]} entries for itself, more than {most}", (event,))
@@ -190,7 +190,7 @@ def no_unnecessary_wait(facts: Facts, tick_ns: int = TICK_NS) -> Finding:
     if limits.options.scheme == "hold":
         return Holds("the scheme 'hold' waits always")
     try:
-        past = causal_past(facts)
+        those_before = before(facts)
     except NotCausal as error:
         return Undecided(str(error))
     stepped = _stepped(facts)
@@ -199,19 +199,19 @@ def no_unnecessary_wait(facts: Facts, tick_ns: int = TICK_NS) -> Finding:
     saying, sent = facts.evidence.columns(Sent, facts.sent_at[seen])
     stamps[seen[saying]] = sent.ts
     full = limits.options.max_cb
-    for life in facts.lives:
-        if life.node in stepped or not len(facts.log(life.index)):
+    telling, told = facts.told(Delivered)
+    if len(telling) < len(facts.d_event):
+        return _NO_TIMES
+    for life, earlier in zip(facts.lives, those_before, strict=True):
+        log, rows = facts.log(life.index), facts.logs[life.index]
+        if life.node in stepped or not len(log):
             continue
-        log, events = facts.log(life.index), facts.d_event[facts.logs[life.index]]
-        saying, told = facts.evidence.columns(Delivered, events)
-        if len(saying) < len(log):
-            return _NO_TIMES
-        messages = np.unique(facts.t_message[facts.t_node == life.node])
-        released = _released(facts, life.index, messages, stamps[messages] + limits.options.limit_ns + 1)
-        greatest, _ = latest_before(past, facts, life.index, messages, released)
+        expired = stamps[earlier.messages] + limits.options.limit_ns + 1
+        greatest, _ = earlier.latest(_released(facts, life.index, earlier.messages, expired))
+        events = facts.d_event[rows]
         local_ns = facts.notes.local_ns[events]
-        free = np.maximum(np.maximum(local_ns - told.waited_ns, greatest), told.ts)
-        held = (told.mine < full) & (facts.source[log] != life.node) & (local_ns > free + limits.tick_ns)
+        free = np.maximum(np.maximum(local_ns - told.waited_ns[rows], greatest), told.ts[rows])
+        held = (told.mine[rows] < full) & (facts.source[log] != life.node) & (local_ns > free + limits.tick_ns)
         for at in np.flatnonzero(held)[:1].tolist():
             message = int(log[at])
             return Broken(

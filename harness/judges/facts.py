@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from captures.evidence import Event, Evidence
 from captures.tables import Ints, codes
-from nodes.wire.note import NoteKind, Over, said
+from nodes.wire.note import Meaning, NoteKind, Over, said
 
 _ABOUT_MESSAGES = (NoteKind.SENT, NoteKind.ACCEPTED, NoteKind.PREACKED, NoteKind.DELIVERED)
 
@@ -97,6 +99,7 @@ class Facts:
         targets = notes.peers_of(self.s_event)
         self.t_message = np.repeat(self.s_message, targets.counts)  # (message, node) of every destination
         self.t_node = targets.flat
+        self._told: dict[type[Any], tuple[Ints, Any]] = {}
 
     def _about_messages(self, kind: NoteKind) -> tuple[Ints, Ints, Ints]:
         """Life, message and row of the NOTEs of a kind."""
@@ -226,6 +229,23 @@ class Facts:
         """The SENT event of a message, if it was seen: for excerpts."""
         at = int(self.sent_at[message])
         return (self.notes[at],) if at >= 0 else ()
+
+    def destined(self, node: int) -> Ints:
+        """The messages that were sent to a node, each once."""
+        return self._destined.get(node, self.t_message[:0])
+
+    @cached_property
+    def _destined(self) -> dict[int, Ints]:
+        count = max(1, len(self.keys))
+        nodes, messages = np.divmod(np.unique(self.t_node * count + self.t_message), count)
+        begins = np.flatnonzero(np.diff(nodes, prepend=-1)).tolist()
+        return {int(nodes[a]): messages[a:b] for a, b in pairwise((*begins, len(nodes)))}
+
+    def told(self, meaning: type[Meaning]) -> tuple[Ints, Any]:
+        """What deliveries say: which rows do, and a column for each name."""
+        if meaning not in self._told:
+            self._told[meaning] = self.evidence.columns(meaning, self.d_event)
+        return self._told[meaning]
 
     def name(self, message: int) -> str:
         return name_of(*self.keys[message])

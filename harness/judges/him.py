@@ -294,35 +294,66 @@ def _different(facts: Facts, one: Frame, other: Frame) -> Broken:
 
 @judge_of("HI-5", "accuracy: a node that is up and reachable is never disjoined")
 def accurate(facts: Facts) -> Finding:
-    everybody, faults = facts.evidence.nodes, facts.of(NoteKind.FAULT)
-    proposed: dict[int, int] = {}  # a view's number -> when it was proposed
+    everybody = facts.evidence.nodes
+    first: dict[int, Event] = {}  # a view's number -> who had it first
     for view in sorted((view for life in facts.lives for view in life.views), key=lambda view: view.time_ns):
-        proposed.setdefault(view.seq, view.time_ns)
+        first.setdefault(view.seq, view)
     for life in facts.lives:
-        before = set(everybody) if life.first else set()
+        before, number = set(everybody) if life.first else set(), 0
         for view in life.views:
             proposer = proposer_of(view.seq)
             if view is life.views[0] and proposer == life.node:
                 before = set(everybody)  # it says that it is alone
             for absent in sorted(before - set(view.peers)):
-                between = {absent, proposer}  # who is cut off reaches nobody, and proposes a view alone
-                since_ns = proposed[view.seq] - _asking_ns(facts)
-                troubles = [
-                    event
-                    for event in faults
-                    if _parts(event.fault, between, everybody) and not _over(facts, event, since_ns)
-                ]
-                if _in_the_group(facts, absent, since_ns, view.time_ns) and not any(
-                    event.time_ns <= view.time_ns for event in troubles
-                ):
+                # It may have missed the view that left it out.
+                missed = [seq for seq in first if number < seq < view.seq and absent not in first[seq].peers]
+                if not any(_befell(facts, first[seq], absent, view.time_ns) for seq in (*missed, view.seq)):
                     return Broken(
                         f"n{life.node} installed a view without n{absent}, "
                         f"between which and n{proposer} nothing was wrong",
                         (view,),
                         by_absence=True,
                     )
-            before = set(view.peers)
+            before, number = set(view.peers), view.seq
     return Holds("only nodes that something had befallen were disjoined")
+
+
+def _befell(facts: Facts, proposed: Event, absent: int, time_ns: int) -> bool:
+    """Had something befallen who is not in a view, or who proposed it, or what they sent each other?"""
+    proposer, since_ns = proposer_of(proposed.seq), proposed.time_ns - _asking_ns(facts)
+    if not _in_the_group(facts, absent, since_ns, time_ns):
+        return True
+    for event in facts.of(NoteKind.FAULT):
+        # Who is cut off reaches nobody, and proposes a view alone.
+        parts = _parts(event.fault, {absent, proposer}, facts.evidence.nodes)
+        if event.time_ns <= time_ns and parts and not _over(facts, event, since_ns):
+            return True
+    return _lost_in_each_round(facts, proposer, absent, time_ns)
+
+
+def _lost_in_each_round(facts: Facts, proposer: int, absent: int, time_ns: int) -> bool:
+    """Did each round of the message after which a node was taken out lose something between it and who did so? A round
+    in which all arrived would have cleared it."""
+    ended = [one for one in _messages(facts) if one.sending.node == proposer]
+    ended = [one for one in ended if one.result and one.result.time_ns <= time_ns]
+    if not ended:
+        return False
+    last = max(ended, key=lambda one: one.result.time_ns if one.result else 0)
+    lost, came = Counter[int](), set[tuple[int, str, int, str]]()  # round -> packets; each that came, but for doubles
+    seen = facts.evidence.frames
+    for kind in _PACKETS:
+        rows = seen.of_type(kind)
+        rows = rows[(seen.about[rows] == last.sending.about) & (seen.seq[rows] == last.sending.seq)]
+        rows = rows[np.isin(seen.src[rows], (proposer, absent)) & np.isin(seen.node[rows], facts.evidence.nodes)]
+        told = zip(seen.rows(rows), seen.said(rows, "round"), seen.said(rows, "tsval"), strict=True)
+        for frame, number, stamp in told:
+            here = (number, f"{frame.src} {frame.title}", stamp, frame.at)
+            if frame.direction == "out":
+                lost[number] += 1
+            elif (not frame.multicast or frame.at == f"n{absent}") and here not in came:
+                came.add(here)
+                lost[number] -= 1
+    return bool(lost) and all(count > 0 for count in lost.values())
 
 
 def _in_the_group(facts: Facts, node: int, since_ns: int, until_ns: int) -> bool:

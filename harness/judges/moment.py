@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
-from harness.judges.causality import NotCausal, Past, causal_past, latest_before
+from harness.judges.causality import Before, NotCausal, Past, before, causal_past
 from harness.judges.facts import Facts, Life
 from nodes.cmd.notes import RESTARTED
 from nodes.facet import Moment
@@ -115,7 +115,7 @@ def prompt(facts: Facts) -> Finding:
 
 def _all_prompt(facts: Facts, rule: Moment) -> Finding:
     try:
-        past = causal_past(facts)
+        past, those_before = causal_past(facts), before(facts)
     except NotCausal as error:
         return Undecided(str(error))
     # Whose clock was changed is measured by none; who gave an alarm had no room for all that came, or nobody to answer.
@@ -133,7 +133,7 @@ def _all_prompt(facts: Facts, rule: Moment) -> Finding:
         node = _Node(facts, rule, life, clock, came.get(life.node, {}), stamps, watched_ns)
         finding = _missing(facts, past, node)
         if finding is None:
-            finding, late_ns = _moments(facts, past, node)
+            finding, late_ns = _moments(facts, past, those_before[life.index], node)
             worst = max(worst, late_ns)
         if finding is not None:
             return finding
@@ -207,16 +207,16 @@ def _after_losses(facts: Facts, past: Past, node: _Node, delivered: set[_Key]) -
     return after
 
 
-def _moments(facts: Facts, past: Past, node: _Node) -> tuple[Finding | None, int]:
+def _moments(facts: Facts, past: Past, earlier: Before, node: _Node) -> tuple[Finding | None, int]:
     """The first delivery that is not on time, if any; and by how much the latest one was late."""
     life = node.life
     rows = facts.logs[life.index]
-    messages = np.unique(facts.t_message[facts.t_node == life.node])
+    messages = earlier.messages
     times_ns = facts.notes.time_ns[facts.d_event[rows]]
     delivered_ns = np.full(len(facts.keys), _NEVER, np.int64)
     delivered_ns[facts.d_message[rows]] = times_ns
     released_ns = node.released_ns(messages, delivered_ns[messages])
-    greatest, which = latest_before(past, facts, life.index, messages, released_ns)
+    greatest, which = earlier.latest(released_ns)
     lost = _after_losses(facts, past, node, {facts.keys[message] for message in facts.d_message[rows].tolist()})
     ended_ns = times_ns[[not facts.lives[process].up for process in past.process[facts.d_message[rows]].tolist()]]
     worst = 0

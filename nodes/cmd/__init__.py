@@ -18,6 +18,7 @@ PROTOCOL = ProtocolSpec(
     pdus=PDUS,
     moment=MOMENT,
     phase=Cmd.phase,
+    states=Cmd.states,
     milestones=(
         Milestone("a process came back twice", ("restart", "crash", "restart")),
         Milestone("a process had to send before it was welcomed", ("HELLO", "SUBMITTED", "HELLO"), ("DATA",)),

@@ -90,6 +90,10 @@ class Cmd:
         """Which links wait for what, and whether anything is queued."""
         return f"{self._reliable.phase()} {'queue' if self._queue else ''}"
 
+    def states(self) -> Mapping[int, str]:
+        """Those of the links, by peer."""
+        return self._reliable.states()
+
     # sending
 
     def _submitted(self, event: Submit, now_ns: int) -> list[Output]:

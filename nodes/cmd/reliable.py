@@ -106,6 +106,17 @@ class _Link:
     round_trip_ns: int = 0  # smoothed; 0 is unknown
     deviation_ns: int = 0
 
+    @property
+    def state(self) -> str:
+        """In a word."""
+        if self.silent:
+            return "silent"
+        if self.held:
+            return "held"
+        if HELLO in self.pending:
+            return "hello"
+        return "again" if any(pending.repeated for pending in self.pending.values()) else "clear"
+
 
 REPEATED_MAX = 255  # what a copy can say
 
@@ -310,13 +321,12 @@ class Reliable:
         return not any(link.pending or link.held for link in self._links.values())
 
     def phase(self) -> str:
-        """The states of the links, each once: silent, holding copies back, not welcomed yet, repeating."""
-        words = set()
-        for link in self._links.values():
-            hello = HELLO in link.pending
-            repeated = any(pending.repeated for pending in link.pending.values())
-            words.add("silent" if link.silent else "held" if link.held else "hello" if hello else "again" * repeated)
-        return " ".join(sorted(words))
+        """The states of the links, each once."""
+        return " ".join(sorted({"" if word == "clear" else word for word in self.states().values()}))
+
+    def states(self) -> dict[int, str]:
+        """Of the link to each peer: silent, holding copies back, not welcomed yet, repeating, or none of that."""
+        return {peer: link.state for peer, link in self._links.items()}
 
     def waiting(self) -> int:
         """Copies that are not acknowledged."""

@@ -24,6 +24,7 @@ PROTOCOL = ProtocolSpec(
     make=Delta,
     misfit=misfit,
     phase=Delta.phase,
+    states=Delta.states,
     milestones=(
         Milestone("two messages waited for the end of a silence", ("restart", "SUBMITTED", "SUBMITTED"), ("SENT",)),
         Milestone("an agent died again in its silence", ("restart", "SUBMITTED", "crash"), ("SENT",)),

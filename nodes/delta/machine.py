@@ -106,6 +106,10 @@ class Delta:
         """How much waits in the buffer, up to a few, and whether it is silent after a restart."""
         return f"{min(len(self._buffer), 3)} {'silent' if self._held else ''}"
 
+    def states(self) -> Mapping[int, str]:
+        """Of the agent: it holds back what it is to send after a restart, or what it got, or nothing."""
+        return {0: "silent" if self._held else "waiting" if self._buffer else "clear"}
+
     # sending
 
     def _submitted(self, event: Submit, now_ns: int) -> list[Output]:

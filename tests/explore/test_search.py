@@ -6,17 +6,17 @@ import itertools
 import json
 import math
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 
 from harness.cli import main
+from harness.explore import chance
 from harness.explore.base import SPACES, base_of
 from harness.explore.brief import brief
 from harness.explore.corpus import corpus
-from harness.explore.draw import cases
 from harness.explore.edit import possible, without_node
 from harness.explore.explicit import explicit
 from harness.explore.found import shrunk, write
@@ -24,7 +24,9 @@ from harness.explore.hunt import Failure, Hunt
 from harness.explore.judging import judged
 from harness.explore.memory import Run
 from harness.explore.milestones import reached
+from harness.explore.mutate import Parent
 from harness.explore.novelty import Word
+from harness.explore.order import News
 from harness.explore.reduce import reduce
 from harness.explore.search import Tally
 from harness.scenario import ScenarioError, dump, load, loads
@@ -51,16 +53,10 @@ def test_every_case_is_a_scenario_that_can_be_written_and_run(name: str) -> None
     base = base_of(name)
     assert base.explore is not None
     kinds: set[str] = set()
-
-    @settings(max_examples=40, phases=[Phase.generate], database=None, deadline=None, derandomize=True,
-              suppress_health_check=list(HealthCheck))  # fmt: skip
-    @given(cases(base, base.explore))
-    def one(case: Scenario) -> None:
+    for case in drawn(base, 1):
         assert loads(dump(case)) == case
         assert loads(brief(case)) == case
         kinds.update(fault.KIND for fault in case.fault)
-
-    one()
     assert len(kinds) > 5
 
 
@@ -208,6 +204,36 @@ def test_milestones_are_of_steps_that_a_node_can_take(name: str) -> None:
             assert step in known or step.split()[0] in known, f"{milestone.name}: {step}"
 
 
+def test_each_choice_is_as_likely_as_any_other() -> None:
+    """Also the last one of many, or of several that are drawn at once."""
+    numbers = [
+        found
+        for draw in chance.drawn(lambda draw: draw, 1, 1000)
+        for found in (draw.number(0, 999), *draw.numbers(1001, 3, 16))
+    ]
+    for most, place in ((1000, 0), (1001, 1), (3, 2), (16, 3)):
+        parts = Counter(min(number * 3 // most, 2) for number in numbers[place::4])
+        assert all(280 < parts[third] < 390 for third in range(3)), (most, parts)
+
+
+def test_a_search_is_at_its_plateau_when_no_state_changes_in_a_new_way_and_no_milestone_is_new() -> None:
+    tally, parent = Tally(), Parent(base_of("delta"), ())
+
+    def run(*words: Word, milestone: str = "") -> int:
+        found = ((7, parent, frozenset(words)),) if words else ()
+        news = News(1, 10, 0.0, 0.0, found, ((milestone, 8),) if milestone else (), (), ())
+        tally.add(news, 1.0, every=False)
+        return tally.newest
+
+    step, change = ("0 ", "DATA", "1 ", ""), ("clear", "waiting", "DATA")
+    assert run(step) == 0
+    assert run(change, ("SENT", "DELIVERED")) == 17
+    assert run(change, (*step[:3], "crash")) == 17
+    assert run(milestone="an agent died again in its silence") == 38
+    assert run(milestone="an agent died again in its silence") == 38
+    assert tally.reached == 1 and run(("waiting", "clear", "wake")) == 57
+
+
 def test_silence_is_worth_what_statistics_say() -> None:
     assert Tally(runs=0).excluded == 1.0
     assert Tally(runs=299).excluded == pytest.approx(0.01, rel=0.01)
@@ -219,12 +245,20 @@ def test_the_command_says_whether_something_was_found(tmp_path: Path, capsys: py
     assert main([*words, "--set", "explore.most_faults=0", "--out", str(tmp_path / "quiet")]) == 0
     quiet = json.loads(capsys.readouterr().out)
     assert quiet["failures"] == [] and quiet["runs"] >= 40 and 0 < quiet["excluded_rate"] < 0.1
+    assert quiet["ended"] == "enough runs" and 5 < quiet["changes"] < quiet["seen"]
     reached = {name for name, run in quiet["milestones"].items() if run is not None}
     assert reached == {"the Queue was full", "who was silent was heard again"}  # losses alone make a link silent
     assert main([*words[:3], "4000", *words[4:], "--set", "cmd.rules=printed", "--out", str(tmp_path / "loud")]) == 1
     loud = json.loads(capsys.readouterr().out)
     (failure,) = loud["failures"]
     assert Path(failure["file"]).is_file() and failure["network"] is None
+
+
+def test_a_search_ends_at_a_plateau(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["explore", "delta", "--plateau", "40", "--jobs", "1", "--memory-only", "--json", "--out", str(tmp_path)]
+    assert main(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["ended"] == "a plateau" and 0 < told["newest_run"] <= told["runs"] - 40
 
 
 def test_bad_words_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -262,6 +296,7 @@ NO_SWITCH = {
     "him/told-before-held",
     "him/asked-again",
     "him/proposed-by-another",
+    "him/told-in-the-same-instant",
     "st/double-in-a-round",
     "st/held-and-doubled",
     "cmd/sent-in-one-go",

@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
-
+from harness.explore import chance
 from harness.explore.draw import cases
 from harness.explore.memory import Run
 from harness.scenario.model import Scenario
@@ -41,18 +40,8 @@ _life = NUMBERING.life_of
 
 def drawn(base: Scenario, number: int, count: int = 40) -> list[Scenario]:
     """So many cases of the space of a scenario."""
-    found: list[Scenario] = []
     assert base.explore is not None
-
-    @seed(number)
-    @settings(max_examples=count, phases=[Phase.generate], database=None, deadline=None,
-              suppress_health_check=list(HealthCheck))  # fmt: skip
-    @given(cases(base, base.explore))
-    def one(case: Scenario) -> None:
-        found.append(case)
-
-    one()
-    return found
+    return list(chance.drawn(cases(base, base.explore), number, count))
 
 
 def delta_broken(case: Scenario) -> Complaints:

@@ -33,9 +33,9 @@ _HEAD = """\
 # The states of the machines
 
 What takes a machine from one state to another: a PDU that came, `submit` (the application) or `wake` (a time that was
-waited for). States that a machine passes through within one such step are left out. Drawn from {count} random schedules
-of each protocol and {cases:,} cases of its search; a test repeats some of them and complains when it sees a change that
-is not here.
+waited for). States that a machine passes through within one such step are left out. Drawn from {cases:,} cases of the
+search of each protocol, and of ST, TO and HIM {count} random schedules more; a test repeats some of them and complains
+when it sees a change that is not here.
 `./tutti python -m tests.helpers.states` draws this page again.
 """
 _DIAGRAMS = {
@@ -48,10 +48,20 @@ _DIAGRAMS = {
         "Each state has the recovery round of ST inside. Who has left comes back as the next incarnation of itself.\n"
         "What a new process hears first starts it: as a founding member, or as one who comes back.",
     ),
+    "delta": (
+        "delta, an agent (paper 002 §3)",
+        "What it gets is `waiting` for what comes before it. After a restart it is `silent` and keeps what it is to\n"
+        "send (R7).",
+    ),
     "him": (
         "HIM, one message at its originator (paper 003 §3.3)",
         "In `round` the neighbours are tested and reports may come; `waiting` is for our own test after T_dec; in\n"
         "`asking` the originator asks the suspects itself (D-HI-6). After SUCCESS and FAIL nothing changes any more.",
+    ),
+    "cmd": (
+        "CMD, the link to one peer (paper 004 §3)",
+        "A copy is repeated (`again`) until it is acknowledged, or the peer is given up (`silent`). Who comes back\n"
+        "says `hello`, and copies to whom has not welcomed him yet are `held`.",
     ),
 }
 

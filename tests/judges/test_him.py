@@ -83,6 +83,11 @@ CASES = [
     ("HI-5", "part2>3 1[1,2#131074 2[1,2#131074", PASS),  # 2 proposed it, whoever had it first
     ("HI-5", "1[1,2 hole", UNKNOWN),
     ("HI-5", "1[1,2,3 x3 1[1,2 r3 1[1,2,3", PASS),
+    ("HI-5", "part1>3 1[1,2#131073 2[1,2#196610", PASS),  # 2 has missed the one that left 3 out
+    ("HI-5", "1+a n1>DATA/1a n3<DATA/1a n1>QUERY/1a 1$a:3 1[1,2#131073", PASS),  # what 1 asked 3 was lost
+    ("HI-5", "1+a n1>DATA/1a n3<DATA/1a n1>QUERY/1a n3<QUERY/1a 1$a:3 1[1,2#131073", FAIL),
+    ("HI-5", "1+a n1>DATA/1a n1>DATA/1a n3<DATA/1a n3<DATA/1a n3>ANSWER/3a 1$a:3 1[1,2#131073", PASS),
+    ("HI-5", "1+a n1>DATA/1a n2>REPORT/2a 1$a:3 n3<DATA/1a 1[1,2#131073", FAIL),  # what others lose is no excuse
 ]
 
 

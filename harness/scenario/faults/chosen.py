@@ -79,10 +79,11 @@ class Delay(PduFault):
 @fault
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicate(PduFault):
-    """They come once more, `by` later."""
+    """They come once more, `by` later; the first copy may be `late`, too."""
 
     KIND: ClassVar[str] = "duplicate"
     by_ns: Time = 0
+    late_ns: Time = 0
 
     def copies_ns(self) -> tuple[int, ...]:
-        return (0, self.by_ns)
+        return (self.late_ns, self.late_ns + self.by_ns)
