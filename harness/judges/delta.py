@@ -16,7 +16,7 @@ from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, Undecided, all_of, judge_of
 from harness.judges.causality import NotCausal, before
 from harness.judges.cmd import causal_among_delivered
-from harness.judges.facts import Facts
+from harness.judges.facts import Facts, Life
 from nodes.delta.notes import Delivered, Sent
 from nodes.delta.options import DeltaOptions
 from nodes.wire.delta import DeltaData
@@ -207,7 +207,7 @@ def no_unnecessary_wait(facts: Facts, tick_ns: int = TICK_NS) -> Finding:
         if life.node in stepped or not len(log):
             continue
         expired = stamps[earlier.messages] + limits.options.limit_ns + 1
-        greatest, _ = earlier.latest(_released(facts, life.index, earlier.messages, expired))
+        greatest, _ = earlier.latest(_released(facts, life, earlier.messages, expired))
         events = facts.d_event[rows]
         local_ns = facts.notes.local_ns[events]
         free = np.maximum(np.maximum(local_ns - told.waited_ns[rows], greatest), told.ts[rows])
@@ -224,10 +224,10 @@ def no_unnecessary_wait(facts: Facts, tick_ns: int = TICK_NS) -> Finding:
     return Holds("no message waited longer than it had to")
 
 
-def _released(facts: Facts, life: int, messages: Ints, expired: Ints) -> Ints:
-    """When (local time) each message stopped being waited for: delivered, or expired."""
-    at = np.full(len(facts.keys), np.iinfo(np.int64).max, np.int64)
-    rows = facts.logs[life]
+def _released(facts: Facts, life: Life, messages: Ints, expired: Ints) -> Ints:
+    """When (local time) each message stopped being waited for: delivered, or expired; a node's own never is."""
+    at = np.where(facts.source == life.node, 0, np.iinfo(np.int64).max)
+    rows = facts.logs[life.index]
     at[facts.d_message[rows]] = facts.notes.local_ns[facts.d_event[rows]]
     released: Ints = np.minimum(at[messages], expired)
     return released

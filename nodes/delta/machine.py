@@ -131,7 +131,6 @@ class Delta:
             self._cb[j] = {self._me: ts}
         outputs.insert(0, Log(NoteKind.SENT, self._me, self._seq, peers=dest, values=Sent(event.number, ts, entries)))
         if self._me in dest:  # my own copy does not travel
-            self._deliv[self._me] = ts
             own = Delivered(digest_of(event.data), ts, 0, 0, 0, entries)
             outputs.append(Log(NoteKind.DELIVERED, self._me, self._seq, values=own))
         return outputs
@@ -255,8 +254,12 @@ class Delta:
         return None
 
     def _condition_1(self, mine: Entries, now_ns: int) -> bool:
-        """(1): every message that must come first is delivered, or cannot come any more."""
-        return all(self._deliv[sender] >= ts or ts + self._limit_ns < now_ns for sender, ts in mine.items())
+        """(1): every message that must come first is delivered, or cannot come any more. Mine never comes: I had it at
+        once, if in an earlier life."""
+        return all(
+            sender == self._me or self._deliv[sender] >= ts or ts + self._limit_ns < now_ns
+            for sender, ts in mine.items()
+        )
 
     def _delivered(self, waiting: _Waiting, now_ns: int) -> Log:
         pdu = waiting.pdu

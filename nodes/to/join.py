@@ -246,7 +246,7 @@ class Joins:
         """X0.3: a join that is committed anywhere is committed here."""
         here, record = self._standing, self._standing.promised
         joining = here.vm is ViewMode.JOINING
-        if record is None or (here.printed.flush and not joining):
+        if record is None or (here.printed.flush and not joining) or not here.may_learn_from(x.src):
             return
         for k in [self._core.index] if joining else range(self._core.n):
             code = record.v[k]

@@ -211,6 +211,9 @@ class To:
             return False  # X0.2: what I reported of a stopped entity is final (D-TO-2)
         if theirs >> 1 == mine >> 1:
             self.timers.hear(j)
+            if here.goes_on_without_me(x):
+                self._leave(f"n{j} has gone on without me")
+                return False
         elif not mine & 1:
             self.stops.suspect([j])  # it speaks as a later incarnation: the one I know has stopped
             return False

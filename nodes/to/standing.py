@@ -11,10 +11,11 @@ from typing import Any
 from nodes.machine import Log
 from nodes.st.core import Core
 from nodes.st.notes import State
-from nodes.to.attempt import JoinRecord
+from nodes.to.attempt import JoinRecord, is_member
 from nodes.to.options import ToOptions
 from nodes.to.views import View, ViewMode, active, first_incarnation, merge, printed_merge, view_number
 from nodes.wire.note import NoteKind
+from nodes.wire.to import ToPdu, ViewBlock
 
 
 class Standing:
@@ -55,6 +56,21 @@ class Standing:
     def voters(self) -> list[int]:
         """Members about whom nothing new is known."""
         return [j for j in sorted(self.members) if self.v[j - 1] == self.committed[j - 1]]
+
+    def may_learn_from(self, j: int) -> bool:
+        """May what E_j shows tell me of a join? In a stop round that the voters can end, only what a voter shows: who
+        does not hear another one in time gives the join up with the end of the round, and then all must."""
+        voters = self.voters()
+        return self.vm is not ViewMode.STOPPING or j in voters or len(voters) < self.quorum
+
+    def holds_me(self, x: ToPdu | ViewBlock) -> bool:
+        """Am I a member for x's sender?"""
+        return x.committed[self._core.index] == self.code
+
+    def goes_on_without_me(self, x: ToPdu) -> bool:
+        """Has x's sender agreed on a stop that I do not know of, and given up the join that I came with?"""
+        later = any(theirs > mine for mine, theirs in zip(self.committed, x.committed, strict=True))
+        return later and is_member(x) and not self.holds_me(x)
 
     def has_stops_to_commit(self) -> bool:
         return any(v & 1 and v != c for v, c in zip(self.v, self.committed, strict=True))

@@ -148,6 +148,8 @@ class Stops:
         if here.vm is not ViewMode.STOPPING:
             return
         if x.v == here.v:
+            if not here.holds_me(x):
+                return  # it will learn of the join that I came with, and say it again, or go on without me
             if isinstance(x, ToStopAck):
                 self._acks[x.src] = x.ack
             else:
@@ -203,10 +205,11 @@ class Stops:
 
     def _commit_round(self, voters: list[int]) -> None:
         here, star = self._standing, self._acks[self._core.me]
-        for k, code in enumerate(here.v):
-            if code & 1 and any(self._acks[j][k] != star[k] for j in voters):
+        gone = [k for k, code in enumerate(here.v) if code & 1 and code != here.committed[k]]
+        for k in gone:
+            if any(self._acks[j][k] != star[k] for j in voters):
                 self._core.note(Log(NoteKind.ALARM, peers=(k + 1,), text="one view, two REQ*"))
-        self._commit([k for k, code in enumerate(here.v) if code & 1 and code != here.committed[k]], star)
+        self._commit(gone, star)
         self._end(star)
 
     def _commit(self, whom: list[int], star: Vector) -> None:

@@ -290,6 +290,7 @@ AGAIN = "# It fails again with: "
 # of him, of st, of the run in memory, and of a judge.
 NO_SWITCH = {
     "cmd/clock-back",
+    "delta/own-earlier-life",
     "him/clock-back",
     "him/clock-forward",
     "him/two-ends-lost",

@@ -323,6 +323,13 @@ def test_a_duplicate_is_delivered_once() -> None:
     assert machine.counters()["duplicates"] == 3
 
 
+def test_nobody_waits_for_a_message_of_an_earlier_life_of_its_own() -> None:
+    """It had it at once, and no copy of it comes: E2 answers what this life knows nothing of."""
+    answer = data(2, (1,), at(1), (1, 0, 0), cb=((1, at(0)),))
+    kinds = [log.kind for log in agent().step(Received(answer), at(2)) if isinstance(log, Log)]
+    assert kinds == [NoteKind.DELIVERED]
+
+
 def test_no_destination_is_refused() -> None:
     machine = agent()
     for to in ((), (4,), (1, 9)):

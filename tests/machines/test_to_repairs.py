@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from harness.explore.judging import judged as judged_case
+from harness.scenario.load import load
 from nodes.to.attempt import JoinRecord
 from nodes.to.join import Joins
 from nodes.to.joiner import Joiner
@@ -17,13 +19,16 @@ from nodes.to.live import Manner
 from nodes.to.machine import To
 from nodes.to.membership import Membership
 from nodes.to.options import ToOptions
+from nodes.to.standing import Standing
 from nodes.to.stop import Stops
 from nodes.to.views import View, ViewMode
 from nodes.to.waiting import Waiting
 from nodes.wire import Pdu
+from nodes.wire.note import NoteKind
 from nodes.wire.to import JoinBlock, StopBlock, ToPdu, ToRcv, ToRcvAck
+from tests import ROOT
 from tests.helpers.cluster import SLOT, TD, Restless, failures
-from tests.helpers.to_schedules import LIVE, busy_returns, complaints, judged
+from tests.helpers.to_schedules import LIVE, busy_returns, complaints, judged, schedule
 
 admit, begin_again, flush, look_again = Joins._admit, Joiner._begin_again, Joins._flush, Waiting.look_again
 collect = Joins._collect
@@ -73,7 +78,6 @@ def out_of_turn(self: Waiting, *, agreed: bool = False) -> None:
 
 REPAIRS: list[tuple[type, str, Callable[..., Any], int, ToOptions | None]] = [
     (Joiner, "_begin_again", false_witness, 16, None),
-    (Joins, "_admit", forgotten_join, 239, None),
     (Stops, "learn", no_learning, 845, None),
     (Membership, "sources", moving_report, 24599, None),
     (Joins, "_flush", kept_past, 38600, None),
@@ -96,6 +100,19 @@ def test_without_the_repair(
     assert complaints(seed, options, kinds="cfklpd") == []
     monkeypatch.setattr(part, rule, broken)
     assert complaints(seed, options, kinds="cfklpd") != []
+
+
+def left_behind() -> list[str]:
+    """Who was let in and then had to leave, since the others had forgotten it."""
+    world, calm = schedule(239, kinds="cfklpd")
+    assert calm
+    return [e.text for e in world.history().notes if e.kind is NoteKind.LEFT and "gone on without me" in e.text]
+
+
+def test_who_enters_the_next_join_keeps_what_it_promised_in_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not left_behind()
+    monkeypatch.setattr(Joins, "_admit", forgotten_join)
+    assert left_behind()
 
 
 def any_epoch(self: Joins, x: JoinBlock) -> None:
@@ -139,14 +156,24 @@ def two_return(gap: int) -> list[str]:
     world.at(returns + gap * SLOT, lambda: world.start_again(5))
     for k in range(40):
         world.at(returns + 2 * k * SLOT, lambda k=k: world.say(1 + k % 3))  # type: ignore[misc]
-    return judged(world, returns + 2 * stop)
+    wrong = judged(world, returns + 2 * stop)
+    return wrong + [e.text for e in world.history().notes if e.kind is NoteKind.LEFT]
 
 
 def test_who_goes_from_one_join_into_the_next_keeps_its_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the members wait for ever for what lies between the two points: each waits for it to be agreed upon."""
+    """Else the members wait for what lies between the two points, each for it to be agreed upon, until E4 leaves."""
     assert [gap for gap in range(1, 20) if two_return(gap)] == []
     monkeypatch.setattr(Manner, "keeps_point", lambda self: False)
     assert two_return(5) != []
+
+
+def test_a_stop_round_gives_a_join_up_everywhere_or_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else who hears the joiner in the round keeps the join, who has ended the round does not: two views for ever."""
+    case = load(ROOT / "harness/scenarios/to/joined-alone.toml")
+    assert not judged_case(case).broken
+    monkeypatch.setattr(Standing, "may_learn_from", lambda self, j: True)
+    monkeypatch.setattr(Standing, "holds_me", lambda self, x: True)
+    assert judged_case(case).broken >= {"TD-1", "TD-4", "TD-5"}
 
 
 def kept_in_vain(self: Joins, x: JoinBlock) -> None:
