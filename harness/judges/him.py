@@ -1,4 +1,4 @@
-"""HI-1..HI-8: high integrity multicast (paper 003 §2, §3): what the sender is told is true, and is told in time."""
+"""HI-1..HI-9: high integrity multicast (paper 003 §2, §3): what the sender is told is true, and is told in time."""
 
 from __future__ import annotations
 
@@ -354,6 +354,19 @@ def _lost_in_each_round(facts: Facts, proposer: int, absent: int, time_ns: int) 
                 came.add(here)
                 lost[number] -= 1
     return bool(lost) and all(count > 0 for count in lost.values())
+
+
+@judge_of("HI-9", "agreement: whoever has a view of the same number has the same members in it")
+def same_members(facts: Facts) -> Finding:
+    first: dict[int, Event] = {}
+    for life in facts.lives:
+        for view in life.views:
+            other = first.setdefault(view.seq, view)
+            if set(other.peers) != set(view.peers):
+                return Broken(
+                    f"n{other.node} and n{view.node} have different members in view {view.seq}", (other, view)
+                )
+    return Holds(f"{len(first)} views have the same members everywhere")
 
 
 def _in_the_group(facts: Facts, node: int, since_ns: int, until_ns: int) -> bool:

@@ -71,6 +71,11 @@ CASES = [
     ("HI-8", "1+a 1-a 2-a x1 limit", UNKNOWN),
     ("HI-8", "1+a 1-a 2-a x1 hole end", UNKNOWN),
     ("HI-8", "1+a 1-a 2-a 3-a x1 hole end", UNKNOWN),
+    # HI-9
+    ("HI-9", "1[1,2#7 2[1,2#7 1[1#8", PASS),
+    ("HI-9", "1[1,2#7 2[2,3#7", FAIL),
+    ("HI-9", "1[1,2#7 x1 r1 1[1#7", FAIL),  # in another life
+    ("HI-9", "1[1,2#7 2[2,3#7 hole", FAIL),
     # HI-5
     ("HI-5", "x3 1[1,2", PASS),
     ("HI-5", "1[1,2 x3", FAIL),
