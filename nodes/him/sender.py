@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from nodes.him.core import Core
 from nodes.him.notes import Result
 from nodes.him.tester import Held, Tester
+from nodes.him.timing import stamp
 from nodes.lives import Numbering, refused
 from nodes.machine import Submit
 from nodes.wire.him import HAVE, SUCCESS, HimAnswer, HimData, HimEnd, HimQuery, HimReport, Reason
@@ -35,6 +36,7 @@ class Sending:
     evidence: set[int] = field(default_factory=set)  # members that hold it, first hand
     waiting: bool = False  # T_dec is over, our own test is not
     probing: dict[int, int] = field(default_factory=dict)  # suspect -> number of the question that is out
+    stamps: dict[int, int] = field(default_factory=dict)  # suspect -> time stamp of that question
     asked: tuple[int, ...] = ()  # whom the last probes were for
     served: set[int] = field(default_factory=set)  # suspects that got a copy by unicast
     fresh: bool = False  # one of them since T_dec was last waited for
@@ -230,6 +232,7 @@ class Sender:
 
     def _ask(self, sending: Sending, node: int) -> None:
         self.tester.send_query(sending.held, node, sending.probing[node])
+        sending.stamps[node] = stamp(self._core.now_ns)
         # Not doubled: the time until FAIL is bounded, and it is one node that is asked, six times.
         self._core.after(("probe", sending.seq, node), self._core.probe_timeout_ns(node))
 
@@ -254,7 +257,8 @@ class Sender:
             sending.served.add(pdu.src)
             sending.fresh = True
             core.unicast(self._data(sending), pdu.src)
-            self.probe_expired(sending.seq, pdu.src)
+            if pdu.tsecr == sending.stamps[pdu.src]:  # else the newest question is on its way, behind an earlier copy
+                self.probe_expired(sending.seq, pdu.src)
 
     def _probed(self, sending: Sending, node: int) -> None:
         del sending.probing[node]

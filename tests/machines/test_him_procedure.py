@@ -14,7 +14,7 @@ from nodes.him.evaluation import completion_ns, packets, packets_one_dead, packe
 from nodes.him.machine import Him
 from nodes.him.options import HimOptions
 from nodes.him.seal import hash_of
-from nodes.wire.him import SUCCESS, HimAnswer, HimData, HimEnd, HimPdu, HimQuery, HimReport, Reason
+from nodes.wire.him import HAVE, SUCCESS, HimAnswer, HimData, HimEnd, HimPdu, HimQuery, HimReport, Reason
 from nodes.wire.note import NoteKind
 from tests.helpers.group import MS, SLOW, Group, options
 
@@ -724,3 +724,22 @@ def test_what_was_sent_before_a_message_that_is_forgotten_may_still_come() -> No
         group.world.receive(3, data)
     assert [event.seq for event in group.notes(NoteKind.DELIVERED, 3)] == [2, 1]
     assert group.refused(3) == ["old"]
+
+
+def test_an_answer_to_an_earlier_question_does_not_answer_the_last_one() -> None:
+    """A suspect that has got a copy meanwhile is not removed for what it said before."""
+    group = Group(2, options(maxfail=0, q=1))
+    group.dropped = lambda pdu, receiver, now: True
+    group.submit()
+    asked: list[int] = []  # when n2 was asked: by the test, then twice by the originator
+    while len(asked) < 3:
+        group.world.run(group.world.now + MS)
+        asked = [pdu.tsval for _, pdu, *_ in group.world.sent if isinstance(pdu, HimQuery) and pdu.src == 1]
+    head = {"src": 2, "round": 0, "origin": 1, "view": 1 << 16, "seq": 1, "tsval": 0}
+    group.world.receive(1, HimAnswer(**head, flags=0, hash=bytes(20), tsecr=asked[1], seal=b""))
+    group.world.run(group.world.now + MS)
+    assert group.sent()["DATA"] == 2, "it got a copy"
+    assert not group.results()
+    group.world.receive(1, HimAnswer(**head, flags=HAVE, hash=hash_of(b"m"), tsecr=asked[2], seal=b""))
+    group.world.run(group.world.now + MS)
+    assert group.results() == ["SUCCESS"]
