@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from harness.scenario import Scenario
@@ -32,11 +33,14 @@ def setting_of(scenario: Scenario, plan: Plan, me: int, incarnation: int, read_d
 
 
 def slot_ns(scenario: Scenario, plan: Plan, read_delay_ns: int) -> int:
-    """The time for which a full PDU occupies the channel, or a reader that is slower than that; 0: neither is there."""
+    """The time for which a full PDU occupies the channel, or a way to a node that is slower from the start, or a slower
+    reader; 0: there is none of them."""
     if plan.channel is None:
         return read_delay_ns
     payload = getattr(scenario.workload, "payload", 64)
-    return max(plan.channel.slot_ns(full_frame_bytes(scenario.topology.nodes, payload)), read_delay_ns)
+    frame = full_frame_bytes(scenario.topology.nodes, payload)
+    ways = [replace(plan.channel, rate_bps=rate) for one in scenario.impair if (rate := one.impairment.rate_bps)]
+    return max(read_delay_ns, *[way.slot_ns(frame) for way in (plan.channel, *ways)])
 
 
 def livelock_ns(scenario: Scenario, plan: Plan) -> int:

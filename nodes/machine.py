@@ -116,7 +116,7 @@ class Setting:
     members: tuple[int, ...]  # ascending, `me` among them
     seed: int  # of this node, from the run's seed by name
     incarnation: int = 1  # grows with every restart of the node's process
-    slot_ns: int = 0  # one channel PDU time (length / rate) for a full-size PDU; 0 when there is no channel
+    slot_ns: int = 0  # one PDU time (length / rate) for a full-size PDU, on the slowest way; 0 when there is no channel
     buffer_pdus: int = 1024  # capacity of the receive buffer, in PDUs
     hops: Mapping[int, int] = field(default_factory=dict)  # routers between me and each member
     key: bytes = b""  # shared key, where the protocol authenticates

@@ -298,6 +298,7 @@ NO_SWITCH = {
     "him/asked-again",
     "him/proposed-by-another",
     "him/told-in-the-same-instant",
+    "st/slow-way",
     "st/double-in-a-round",
     "st/held-and-doubled",
     "cmd/sent-in-one-go",
