@@ -131,9 +131,10 @@ def cases(base: Scenario, space: Explore) -> Drawing:
         case = replace(case, impair=impairments(draw, case, space), clock=clocks(draw, case, space))
         instants = tuple(one.at_ns for one in case.workload.message) if isinstance(case.workload, Script) else ()
         faults: list[Fault] = list(case.fault)
+        some = replace(space, faults=some_kinds(draw, space.faults))
         for _ in range(draw.number(0, space.most_faults)):
             times = Times(space.within_ns, (*instants, *edges(faults)), space.waits, struck(faults))
-            faults += some_faults(draw, case, space, times)
+            faults += some_faults(draw, case, some, times)
         if space.messages and faults:  # what a fault has broken shows in what is said soon after it
             times, count = Times(space.within_ns, edges(faults), space.waits), draw.number(0, _AFTERWARDS)
             if count and draw.yes():
@@ -278,6 +279,14 @@ def clocks(draw: Draw, case: Scenario, space: Explore) -> tuple[ClockStart, ...]
 
 
 # Faults: one drawing for each word of [explore] faults.
+
+
+def some_kinds(draw: Draw, kinds: Sequence[T]) -> tuple[T, ...]:
+    """Those of one case, many or few: what takes several of one kind seldom comes about when all kinds are mixed."""
+    mask = draw.number(0, (1 << len(kinds)) - 1)
+    if draw.yes():
+        mask &= draw.number(0, (1 << len(kinds)) - 1)
+    return tuple(kind for number, kind in enumerate(kinds) if mask >> number & 1) or tuple(kinds)
 
 
 def some_faults(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:

@@ -153,11 +153,11 @@ def uniform(facts: Facts) -> Finding:
 
 
 def _nothing_extra(facts: Facts, lines: _Line) -> Finding:
-    since_ns = _kept_since_ns(facts)
-    if since_ns is None:
+    stopped = _stopped_and_kept(facts)
+    if stopped is None:
         return _NOT_KEPT
-    for one in lines.of(up=False):
-        if one.end > len(lines.line) and _stopped_since(one.life, since_ns):
+    for one in lines.laid:
+        if one.life in stopped and one.end > len(lines.line):
             event = _row(facts, one, len(lines.line) - one.start)
             name = facts.name(int(one.log[len(lines.line) - one.start]))
             return Broken(
@@ -170,14 +170,13 @@ def _nothing_extra(facts: Facts, lines: _Line) -> Finding:
     "TD-3", "of a stopped entity's messages all live ones keep the same prefix, and nothing pre-acknowledged is lost"
 )
 def same_kept(facts: Facts) -> Finding:
-    since_ns = _kept_since_ns(facts)
-    if since_ns is None:
+    stopped = _stopped_and_kept(facts)
+    if stopped is None:
         return _NOT_KEPT
-    return when_quiet(facts, lambda facts: all_of(facts, partial(_same_prefix, since_ns=since_ns), _preacked_delivered))
+    return when_quiet(facts, lambda facts: all_of(facts, partial(_same_prefix, stopped=stopped), _preacked_delivered))
 
 
-def _same_prefix(facts: Facts, since_ns: int) -> Finding:
-    stopped = [life for life in facts.lives if _stopped_since(life, since_ns)]
+def _same_prefix(facts: Facts, stopped: list[Life]) -> Finding:
     live = [life for life in facts.lives if life.up and life.member]
     for dead in stopped:
         sent = facts.s_message[facts.s_life == dead.index]
@@ -216,8 +215,9 @@ def _preacked_delivered(facts: Facts) -> Finding:
 _NOT_KEPT = Holds("a majority is down at the end: then nothing is promised")
 
 
-def _kept_since_ns(facts: Facts) -> int | None:
-    """Since when more than half are up. Logs are in memory: what a majority has lost at once nobody need have any more.
+def _stopped_and_kept(facts: Facts) -> list[Life] | None:
+    """Who has stopped and was in the group since a majority is up: logs are in memory, and what a majority has lost at
+    once nobody need have any more.
 
     Down is who has crashed or left and is not let in again, by the view that anybody installs. None: a majority is down
     at the end.
@@ -239,12 +239,15 @@ def _kept_since_ns(facts: Facts) -> int | None:
             since_ns = None
         elif since_ns is None:
             since_ns = time_ns
-    return since_ns
-
-
-def _stopped_since(life: Life, since_ns: int) -> bool:
-    """Not one of those that the majority has lost, who was merely slow to notice: who was paused, say."""
-    return life.stopped is not None and (not since_ns or any(view.time_ns >= since_ns for view in life.views))
+    if since_ns is None:
+        return None
+    # Not who was paused while the others fell apart and began anew: it may still install views of theirs from before.
+    return [
+        life
+        for life in facts.lives
+        if life.stopped is not None
+        and (not since_ns or any(installed[view.seq, view.peers] >= since_ns for view in life.views))
+    ]
 
 
 @judge_of("TD-4", "view agreement: live entities end with the same view")

@@ -37,7 +37,7 @@ class Explore:
     """The bounds of a search."""
 
     faults: tuple[FaultKind, ...] = typing.get_args(FaultKind)
-    most_faults: int = 4
+    most_faults: int = 8
     within_ns: Time = 300_000_000  # messages are submitted and faults begin in this time
     waits: tuple[Time, ...] = ()  # time-outs: faults come so long after other things happen, and last so long
     nodes: tuple[int, ...] = ()  # how many there may be; none: as many as the scenario has
