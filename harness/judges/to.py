@@ -215,6 +215,9 @@ def _preacked_delivered(facts: Facts) -> Finding:
 _NOT_KEPT = Holds("a majority is down at the end: then nothing is promised")
 
 
+_View = tuple[int, tuple[int, ...]]  # number and members
+
+
 def _stopped_and_kept(facts: Facts) -> list[Life] | None:
     """Who has stopped and was in the group since a majority is up: logs are in memory, and what a majority has lost at
     once nobody need have any more.
@@ -222,7 +225,7 @@ def _stopped_and_kept(facts: Facts) -> list[Life] | None:
     Down is who has crashed or left and is not let in again, by the view that anybody installs. None: a majority is down
     at the end.
     """
-    installed: dict[tuple[int, tuple[int, ...]], int] = {}
+    installed: dict[_View, int] = {}
     for view in facts.of(NoteKind.VIEW):
         installed.setdefault((view.seq, view.peers), view.time_ns)
     changes = []
@@ -241,13 +244,20 @@ def _stopped_and_kept(facts: Facts) -> list[Life] | None:
             since_ns = time_ns
     if since_ns is None:
         return None
-    # Not who was paused while the others fell apart and began anew: it may still install views of theirs from before.
-    return [
-        life
-        for life in facts.lives
-        if life.stopped is not None
-        and (not since_ns or any(installed[view.seq, view.peers] >= since_ns for view in life.views))
-    ]
+    group = facts.lives if not since_ns else _group_since(facts, since_ns, installed)
+    return [life for life in group if life.stopped is not None]
+
+
+def _group_since(facts: Facts, since_ns: int, installed: dict[_View, int]) -> list[Life]:
+    """Who has had a view together with those whose view it was then. Not who was paused while the others fell apart and
+    began anew: he may still install views from before, alone."""
+    views = {view for view, time_ns in installed.items() if time_ns == since_ns}
+    while True:
+        group = [life for life in facts.lives if any((view.seq, view.peers) in views for view in life.views)]
+        more = {(view.seq, view.peers) for life in group for view in life.views if view.time_ns >= since_ns}
+        if more <= views:
+            return group
+        views |= more
 
 
 @judge_of("TD-4", "view agreement: live entities end with the same view")
