@@ -215,49 +215,43 @@ def _preacked_delivered(facts: Facts) -> Finding:
 _NOT_KEPT = Holds("a majority is down at the end: then nothing is promised")
 
 
-_View = tuple[int, tuple[int, ...]]  # number and members
-
-
 def _stopped_and_kept(facts: Facts) -> list[Life] | None:
     """Who has stopped and was in the group since a majority is up: logs are in memory, and what a majority has lost at
     once nobody need have any more.
 
-    Down is who has crashed or left and is not let in again, by the view that anybody installs. None: a majority is down
-    at the end.
+    Down is who has crashed or left and is not let in again. None: a majority is down at the end.
     """
-    installed: dict[_View, int] = {}
-    for view in facts.of(NoteKind.VIEW):
-        installed.setdefault((view.seq, view.peers), view.time_ns)
-    changes = []
+    changes: list[tuple[int, int, int, Event | None]] = []  # when, what first, node, view by which it is up
     for life in facts.lives:
         if life.stopped is not None:
-            changes.append((life.stopped.time_ns, 1, life.node, 1))
+            changes.append((life.stopped.time_ns, 1, life.node, None))
         if not life.first and life.views:
-            changes.append((installed[life.views[0].seq, life.views[0].peers], 0, life.node, -1))
-    down: dict[int, int] = {}
-    since_ns: int | None = 0
-    for time_ns, _, node, change in sorted(changes):
-        down[node] = max(0, down.get(node, 0) + change)
-        if 2 * sum(count > 0 for count in down.values()) >= len(facts.evidence.nodes):
-            since_ns = None
-        elif since_ns is None:
-            since_ns = time_ns
-    if since_ns is None:
+            changes.append((life.views[0].time_ns, 0, life.node, life.views[0]))
+    down: set[int] = set()
+    lost, lost_ns, founding = False, 0, None
+    for time_ns, _, node, view in sorted(changes, key=lambda change: change[:3]):
+        down = down | {node} if view is None else down - {node}
+        if 2 * len(down) >= len(facts.evidence.nodes):
+            lost, lost_ns = True, time_ns
+        elif lost:
+            lost, founding = False, view
+    if lost:
         return None
-    group = facts.lives if not since_ns else _group_since(facts, since_ns, installed)
+    group = facts.lives if founding is None else _group_of(facts, founding, lost_ns)
     return [life for life in group if life.stopped is not None]
 
 
-def _group_since(facts: Facts, since_ns: int, installed: dict[_View, int]) -> list[Life]:
-    """Who has had a view together with those whose view it was then. Not who was paused while the others fell apart and
-    began anew: he may still install views from before, alone."""
-    views = {view for view, time_ns in installed.items() if time_ns == since_ns}
+def _group_of(facts: Facts, founding: Event, lost_ns: int) -> list[Life]:
+    """Who has shared a view since then with those who founded the group anew. Not who was paused while the others fell
+    apart: he may still install views of the old group, alone."""
+    views = {(founding.seq, founding.peers)}
+    later = {life.index: {(v.seq, v.peers) for v in life.views if v.time_ns > lost_ns} for life in facts.lives}
     while True:
-        group = [life for life in facts.lives if any((view.seq, view.peers) in views for view in life.views)]
-        more = {(view.seq, view.peers) for life in group for view in life.views if view.time_ns >= since_ns}
-        if more <= views:
+        group = [life for life in facts.lives if later[life.index] & views]
+        more = views.union(*[later[life.index] for life in group])
+        if more == views:
             return group
-        views |= more
+        views = more
 
 
 @judge_of("TD-4", "view agreement: live entities end with the same view")

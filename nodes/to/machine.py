@@ -178,20 +178,20 @@ class To:
 
     def _dispatch(self, pdu: Pdu) -> None:
         assert isinstance(pdu, ToPdu)
-        if self.standing.vm is ViewMode.LEFT or not self._admits(pdu):
+        if self.standing.vm is ViewMode.LEFT or not self._admits(pdu) or not self._learn(pdu):
             return
-        self._learn(pdu)
         if self.recovery.ended:
             self.recovery.keep_for_later(pdu)  # what I learnt has ended a round: those that waited for it came before
             return
         handlers = self._as_joiner if self.standing.vm is ViewMode.JOINING else self._as_member
         handlers[type(pdu)](pdu)
 
-    def _learn(self, x: ToPdu) -> None:
-        """X0.3: what is committed anywhere is committed here."""
+    def _learn(self, x: ToPdu) -> bool:
+        """X0.3: what is committed anywhere is committed here. False if I left for it: my next life must not find x."""
         if self.standing.vm is not ViewMode.JOINING:
             self.stops.learn(x)
         self._joins.learn(x)
+        return self.standing.vm is not ViewMode.LEFT
 
     def _admits(self, x: ToPdu) -> bool:
         """X0: does x come from somebody who can still say something to me?"""

@@ -304,6 +304,7 @@ NO_SWITCH = {
     "cmd/sent-in-one-go",
     "cmd/behind-an-earlier-life",
     "cmd/known-of-an-earlier-life",
+    "to/heard-when-leaving",
 }
 
 

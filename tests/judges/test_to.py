@@ -48,6 +48,8 @@ CASES = [
     ("TD-2", f"{_BACK} 1+d 2+e 1-d 2-d 3-de x3 x2 end", PASS),  # ... and went again
     # 2 and 3 left, and found the group anew; 1 of the old one notices later, or is let in as it was
     ("TD-2", f"{_BACK} 1+a 1-a 2-a 3-a l2 l3 2[2,3#4 3[2,3#4 l1 1[1,2,3#5 2[1,2,3#5 3[1,2,3#5 end", PASS),
+    # 2 and 3 were not let in at first, but are up in the end
+    ("TD-2", f"x2 x3 l1 r2 r3 l2 l3 {_LET_IN} 1+d 2+e 1-d 2-d 3-de x3 end", FAIL),
     # ... even if it then installs a view of the old one, which the others did not come to
     (
         "TD-2",
