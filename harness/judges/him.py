@@ -328,18 +328,18 @@ def _befell(facts: Facts, proposed: Event, absent: int, time_ns: int) -> bool:
         parts = _parts(event.fault, {absent, proposer}, facts.evidence.nodes)
         if event.time_ns <= time_ns and parts and not _over(facts, event, since_ns):
             return True
-    return _lost_in_each_round(facts, proposer, absent, time_ns)
+    return _lost_in_each_round(facts, proposer, absent, since_ns, time_ns)
 
 
-def _lost_in_each_round(facts: Facts, proposer: int, absent: int, time_ns: int) -> bool:
-    """Did each round of the message after which a node was taken out lose something between it and who did so? A round
-    in which all arrived would have cleared it."""
+def _lost_in_each_round(facts: Facts, proposer: int, absent: int, since_ns: int, time_ns: int) -> bool:
+    """While a node was asked that was taken out then, did each round of the message lose something between it and who
+    did so? A round in which all arrived would have cleared it, whatever had been lost before."""
     ended = [one for one in _messages(facts) if one.sending.node == proposer]
     ended = [one for one in ended if one.result and one.result.time_ns <= time_ns]
     if not ended:
         return False
     last = max(ended, key=lambda one: one.result.time_ns if one.result else 0)
-    lost, came = Counter[int](), set[tuple[int, str, int, str]]()  # round -> packets; each that came, but for doubles
+    out, came = Counter[tuple[int, str, int]](), set[tuple[int, str, int]]()  # packets; each that came, but for doubles
     seen = facts.evidence.frames
     for kind in _PACKETS:
         rows = seen.of_type(kind)
@@ -347,12 +347,14 @@ def _lost_in_each_round(facts: Facts, proposer: int, absent: int, time_ns: int) 
         rows = rows[np.isin(seen.src[rows], (proposer, absent)) & np.isin(seen.node[rows], facts.evidence.nodes)]
         told = zip(seen.rows(rows), seen.said(rows, "round"), seen.said(rows, "tsval"), strict=True)
         for frame, number, stamp in told:
-            here = (number, f"{frame.src} {frame.title}", stamp, frame.at)
-            if frame.direction == "out":
-                lost[number] += 1
-            elif (not frame.multicast or frame.at == f"n{absent}") and here not in came:
-                came.add(here)
-                lost[number] -= 1
+            packet = number, f"{frame.src} {frame.title}", stamp
+            if frame.direction == "in" and (not frame.multicast or frame.at == f"n{absent}"):
+                came.add(packet)
+            elif frame.direction == "out" and frame.time_ns >= since_ns:
+                out[packet] += 1
+    lost = Counter[int]()  # of each round
+    for packet, count in out.items():
+        lost[packet[0]] += count - (packet in came)
     return bool(lost) and all(count > 0 for count in lost.values())
 
 
