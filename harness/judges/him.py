@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,7 +15,19 @@ from harness.judges.common import no_duplication
 from harness.judges.facts import Facts, name_of
 from nodes.him.options import HimOptions
 from nodes.wire.fault import FaultNote
-from nodes.wire.him import HAVE, HimAnswer, HimConfirm, HimData, HimEnd, HimQuery, HimReport, proposer_of
+from nodes.wire.him import (
+    HAVE,
+    HimAnswer,
+    HimConfirm,
+    HimData,
+    HimEnd,
+    HimJoin,
+    HimPdu,
+    HimQuery,
+    HimReport,
+    HimView,
+    proposer_of,
+)
 from nodes.wire.note import Delivered, NoteKind, said
 
 _PACKETS = (HimData, HimQuery, HimAnswer, HimReport)  # what §4 of the paper counts; END comes on top
@@ -298,24 +311,35 @@ def accurate(facts: Facts) -> Finding:
     first: dict[int, Event] = {}  # a view's number -> who had it first
     for view in sorted((view for life in facts.lives for view in life.views), key=lambda view: view.time_ns):
         first.setdefault(view.seq, view)
+    after = _proposed_after(facts)
     for life in facts.lives:
-        before, number = set(everybody) if life.first else set(), 0
+        before = set(everybody) if life.first else set()
         for view in life.views:
-            proposer = proposer_of(view.seq)
-            if view is life.views[0] and proposer == life.node:
+            if view is life.views[0] and proposer_of(view.seq) == life.node:
                 before = set(everybody)  # it says that it is alone
             for absent in sorted(before - set(view.peers)):
-                # It may have missed the view that left it out.
-                missed = [seq for seq in first if number < seq < view.seq and absent not in first[seq].peers]
-                if not any(_befell(facts, first[seq], absent, view.time_ns) for seq in (*missed, view.seq)):
+                left_out = view  # by this view, or by an earlier one upon which it follows
+                while (earlier := after.get(left_out.seq)) is not None and absent not in earlier.peers:
+                    left_out = earlier
+                if not _befell(facts, first[left_out.seq], absent, view.time_ns):
                     return Broken(
                         f"n{life.node} installed a view without n{absent}, "
-                        f"between which and n{proposer} nothing was wrong",
+                        f"between which and n{proposer_of(left_out.seq)} nothing was wrong",
                         (view,),
                         by_absence=True,
                     )
-            before, number = set(view.peers), view.seq
+            before = set(view.peers)
     return Holds("only nodes that something had befallen were disjoined")
+
+
+def _proposed_after(facts: Facts) -> dict[int, Event]:
+    """The number of a view -> the one that its proposer had before, and changed."""
+    return {
+        view.seq: before
+        for life in facts.lives
+        for before, view in pairwise(life.views)
+        if proposer_of(view.seq) == life.node
+    }
 
 
 def _befell(facts: Facts, proposed: Event, absent: int, time_ns: int) -> bool:
@@ -328,27 +352,40 @@ def _befell(facts: Facts, proposed: Event, absent: int, time_ns: int) -> bool:
         parts = _parts(event.fault, {absent, proposer}, facts.evidence.nodes)
         if event.time_ns <= time_ns and parts and not _over(facts, event, since_ns):
             return True
-    return _lost_in_each_round(facts, proposer, absent, since_ns, time_ns)
-
-
-def _lost_in_each_round(facts: Facts, proposer: int, absent: int, since_ns: int, time_ns: int) -> bool:
-    """While a node was asked that was taken out then, did each round of the message lose something between it and who
-    did so? A round in which all arrived would have cleared it, whatever had been lost before."""
+    if _is_alone(facts, proposed):
+        return _lost_in_each_round(facts, (HimJoin, HimView), (0, 0), (proposer, absent), since_ns)
     ended = [one for one in _messages(facts) if one.sending.node == proposer]
     ended = [one for one in ended if one.result and one.result.time_ns <= time_ns]
     if not ended:
         return False
     last = max(ended, key=lambda one: one.result.time_ns if one.result else 0)
+    return _lost_in_each_round(facts, _PACKETS, (last.sending.about, last.sending.seq), (proposer, absent), since_ns)
+
+
+def _is_alone(facts: Facts, view: Event) -> bool:
+    """Does one who came back begin with it, since nobody has let it in?"""
+    return any(
+        life.views and life.views[0] is view
+        for life in facts.lives
+        if life.node == proposer_of(view.seq) and not life.first
+    )
+
+
+def _lost_in_each_round(
+    facts: Facts, kinds: tuple[type[HimPdu], ...], message: tuple[int, int], between: tuple[int, int], since_ns: int
+) -> bool:
+    """While the second was asked, whom the first took out then, did each round lose something between them? A round in
+    which all arrived would have cleared it, whatever had been lost before."""
     out, came = Counter[tuple[int, str, int]](), set[tuple[int, str, int]]()  # packets; each that came, but for doubles
     seen = facts.evidence.frames
-    for kind in _PACKETS:
+    for kind in kinds:
         rows = seen.of_type(kind)
-        rows = rows[(seen.about[rows] == last.sending.about) & (seen.seq[rows] == last.sending.seq)]
-        rows = rows[np.isin(seen.src[rows], (proposer, absent)) & np.isin(seen.node[rows], facts.evidence.nodes)]
+        rows = rows[(seen.about[rows] == message[0]) & (seen.seq[rows] == message[1])]
+        rows = rows[np.isin(seen.src[rows], between) & np.isin(seen.node[rows], facts.evidence.nodes)]
         told = zip(seen.rows(rows), seen.said(rows, "round"), seen.said(rows, "tsval"), strict=True)
         for frame, number, stamp in told:
             packet = number, f"{frame.src} {frame.title}", stamp
-            if frame.direction == "in" and (not frame.multicast or frame.at == f"n{absent}"):
+            if frame.direction == "in" and (not frame.multicast or frame.at == f"n{between[1]}"):
                 came.add(packet)
             elif frame.direction == "out" and frame.time_ns >= since_ns:
                 out[packet] += 1
@@ -396,7 +433,7 @@ def _over(facts: Facts, begun: Event, by_ns: int) -> bool:
     return any(
         begun.time_ns <= event.time_ns < by_ns
         and begun.fault.kind in event.fault.ends
-        and (not event.fault.nodes or event.fault.nodes == begun.fault.nodes)
+        and (event.fault.peers, event.fault.about) in (((), ""), (begun.fault.peers, begun.fault.about))
         for event in facts.of(NoteKind.FAULT)
     )
 

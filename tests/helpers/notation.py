@@ -14,7 +14,7 @@
     1$a         node 1 is told SUCCESS of a; 1$a:2,3 FAIL with the suspects 2 and 3
     x3 r3       the harness crashes node 3; restarts it (its next incarnation)
     l3          node 3 leaves by itself
-    cut3 join3  the harness takes node 3's link down and up again
+    cut3 join3  the harness takes node 3's link down and up again; cut0 join0 the link between two switches
     part1>3     the harness keeps from node 3 what node 1 sends
     n1>DATA/1a  a frame him.DATA of source 1 about a leaves node 1; n2<DATA/1a enters node 2; n1<delta.DATA/2a;
                 n1>DATA/1a#7 says that its sender holds what has hash 7; n3<delta.DATA/2c:ab has a and b in CB_c[3]
@@ -153,9 +153,11 @@ class _Writer:
             self.incarnation[node] += 1
             self.numbers[node] = self.seq[node] = self.submissions[node] = 0
             self.note(node, NoteKind.READY)
+        elif what in ("cut", "join"):
+            link = f"n{node}-s1" if node else "s1-s2"
+            self.note(0, NoteKind.FAULT, text=f"link {'down' if what == 'cut' else 'up'} {link}")
         else:
-            text = {"x": "crash", "cut": "link down", "join": "link up", "fault": "pause"}[what]
-            self.note(0, NoteKind.FAULT, peers=(node,), text=text)
+            self.note(0, NoteKind.FAULT, peers=(node,), text={"x": "crash", "fault": "pause"}[what])
 
     def at_node(self, node: int, sign: str, rest: str) -> bool:
         """Write what a node did; True if that took no time."""

@@ -88,7 +88,15 @@ CASES = [
     ("HI-5", "part2>3 1[1,2#131074 2[1,2#131074", PASS),  # 2 proposed it, whoever had it first
     ("HI-5", "1[1,2 hole", UNKNOWN),
     ("HI-5", "1[1,2,3 x3 1[1,2 r3 1[1,2,3", PASS),
-    ("HI-5", "part1>3 1[1,2#131073 2[1,2#196610", PASS),  # 2 has missed the one that left 3 out
+    ("HI-5", "cut3 1[1,2#131073 join3 @200 1[1,2#196609 2[1,2#196609", PASS),  # 2 has missed the one that left 3 out
+    ("HI-5", "cut1 1[1#131073 2[2,3#131075 join1 @200 1[1,2#196609 2[1,2#196609", PASS),  # of 1, which was alone
+    ("HI-5", "cut1 1[1#131073 join1 @200 1[1,2,3#196609 @400 1[1,2#262145", FAIL),  # 3 was in it again
+    ("HI-5", "cut3 cut0 join0 @200 1[1,2#131073", PASS),  # another link is up again
+    ("HI-5", "cut3 cut0 join3 @200 1[1,2#131073", PASS),
+    ("HI-5", "cut3 join3 @200 1[1,2#131073", FAIL),
+    ("HI-5", "x1 r1 n1>JOIN/1 n2>VIEW/2 1[1#69633", PASS),  # it heard no answer, since one was lost
+    ("HI-5", "x1 r1 n1>JOIN/1 n2<JOIN/1 n3<JOIN/1 1[1#69633", FAIL),  # and nobody gave one
+    ("HI-5", "x1 r1 n1>JOIN/1 n2<JOIN/1 n2>VIEW/2 n1<VIEW/2 1[1#69633", FAIL),
     ("HI-5", "1+a n1>DATA/1a n3<DATA/1a n1>QUERY/1a 1$a:3 1[1,2#131073", PASS),  # what 1 asked 3 was lost
     ("HI-5", "1+a n1>DATA/1a n3<DATA/1a n1>QUERY/1a n3<QUERY/1a 1$a:3 1[1,2#131073", FAIL),
     ("HI-5", "1+a n1>DATA/1a n1>DATA/1a n3<DATA/1a n3<DATA/1a n3>ANSWER/3a 1$a:3 1[1,2#131073", PASS),
