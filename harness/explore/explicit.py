@@ -47,8 +47,9 @@ def _certainly(fate: Fate, skip: int) -> Fault:
             return Drop(**what)
         case [only]:
             return Delay(**what, by_ns=only)
-        case [first, *_, last]:
-            return Duplicate(**what, by_ns=last - first, late_ns=first)
+        case [first, second, *others]:
+            more = tuple(other - first for other in others)
+            return Duplicate(**what, by_ns=second - first, late_ns=first, more=more)
     raise AssertionError
 
 
@@ -58,6 +59,7 @@ def _certain(impairment: Impairment) -> Impairment:
         loss=0.0,
         loss_model=None,
         duplicate=0.0,
+        corrupt=0.0,
         reorder=0.0,
         delay_ns=impairment.least_ns,
         jitter_ns=0,

@@ -165,6 +165,8 @@ def _fault(fault: Fault, knobs: Knobs) -> Fault:
             changes[one.name] = knobs.time(value)
         elif one.name in ("node", "towards", "from_", "to") and value:
             changes[one.name] = knobs.some(value)
+        elif one.name == "more":
+            changes[one.name] = tuple(knobs.left([knobs.time(after_ns) for after_ns in value]))
         elif one.name in _NUMBERS and isinstance(fault, PduFault) and value is not None:
             least = 1 if one.name == "count" else 0
             fewer = [number for k in (3, 2, 1) if least < (number := value >> k) < value]

@@ -478,21 +478,30 @@ def _loss_free(one: _Message, frames: list[Frame]) -> bool:
 
 
 def _loss_free_messages(facts: Facts) -> Iterator[tuple[_Message, list[Frame]]]:
-    unended = _ends_lost(facts)
+    unheard, refused = _unheard(facts), defaultdict[tuple[int, int], set[int]](set)
+    for event in facts.of(NoteKind.REFUSED):
+        refused[event.about, event.seq].add(event.node)
     for one, frames in _about(facts):
-        if (one.sending.about, one.sending.seq) not in unended and _loss_free(one, frames):
+        key = one.sending.about, one.sending.seq
+        taken = key not in unheard and one.members.isdisjoint(
+            refused[key]
+        )  # who has a new view refuses what comes late
+        if taken and _loss_free(one, frames):
             yield one, frames
 
 
-def _ends_lost(facts: Facts) -> set[tuple[int, int]]:
-    """Messages of which a copy of the END did not arrive, or may not have."""
+def _unheard(facts: Facts) -> set[tuple[int, int]]:
+    """Messages of which a copy of the END, or a CONFIRM, did not arrive, or may not have: what is asked then is due."""
     seen = facts.evidence.frames
     ends = [frame for frame in seen.rows(seen.of_type(HimEnd)) if frame.multicast]
     sent = {(frame.about, frame.seq) for frame in ends if frame.direction == "out"}
     heard = Counter(key for key, _ in {((frame.about, frame.seq), frame.at) for frame in ends if _enters_a_node(frame)})
+    confirms = seen.rows(seen.of_type(HimConfirm))
+    confirmed = Counter((frame.about, frame.seq) for frame in confirms if frame.direction == "out")
+    confirmed.subtract((frame.about, frame.seq) for frame in confirms if _enters_a_node(frame))
     if facts.evidence.damaged:  # then captures do not tell: a frame whose head is damaged is seen, and taken by nobody
-        return sent
-    return {key for key in sent if heard[key] < len(facts.evidence.nodes) - 1}
+        return sent | set(confirmed)
+    return {key for key in sent if heard[key] < len(facts.evidence.nodes) - 1} | set(+confirmed)
 
 
 def _enters_a_node(frame: Frame) -> bool:

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from harness.explore.brief import brief
 from harness.explore.explicit import explicit
 from harness.explore.judging import verdicts
 from harness.explore.memory import NotInMemory, carry_out
 from harness.judges import Outcome
-from harness.scenario import load, loads
+from harness.scenario import dump, load, loads
+from harness.scenario.faults.chosen import Duplicate
 from harness.scenario.find import shipped
 from nodes.protocols import protocol
 from nodes.wire.note import NoteKind
@@ -81,6 +83,24 @@ def test_chance_can_be_written_down() -> None:
         return [(e.time_ns, e.node, e.about, e.seq) for e in events if e.kind is NoteKind.DELIVERED]
 
     assert heard(certain) == heard(scenario) != heard(replace(scenario, seed=2))
+
+
+def test_all_copies_of_what_is_doubled_twice_are_written_down() -> None:
+    """By a fault, and each of its copies by chance: a question that comes three times is answered three times."""
+    doubled = """duplicate = "50%"
+[[fault]]
+kind = "duplicate"
+pdu = { type = "QUERY" }
+by = "7ms"
+count = "all"
+[workload]
+"""
+    scenario = loads(LOSSY.replace('"cmd"', '"him"').replace("[workload]\n", doubled))
+    certain = explicit(scenario)
+    assert any(isinstance(fault, Duplicate) and fault.more for fault in certain.fault)
+    assert loads(dump(certain)) == loads(brief(certain)) == certain
+    sent = [(at_ns, pdu.src, pdu.TYPE.title) for at_ns, pdu in carry_out(scenario).world.sent]
+    assert [(at_ns, pdu.src, pdu.TYPE.title) for at_ns, pdu in carry_out(certain).world.sent] == sent
 
 
 PAUSED = """

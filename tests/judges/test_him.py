@@ -128,6 +128,13 @@ _TESTS = " ".join(
 COUNTS = [
     ("HI-6", f"{_MULTICAST} {_TESTS} 1$a", PASS),
     ("HI-6", f"{_MULTICAST} {_TESTS} n2>ANSWER/2a n1<ANSWER/2a 1$a", FAIL),
+    ("HI-6", f"{_MULTICAST} {_TESTS} n3>CONFIRM/3a n2>ANSWER/2a n1<ANSWER/2a 1$a", PASS),  # one was lost: 1 asks n3
+    ("HI-6", f"{_MULTICAST} {_TESTS} n3>CONFIRM/3a n1<CONFIRM/3a n2>ANSWER/2a n1<ANSWER/2a 1$a", FAIL),
+    (
+        "HI-6",
+        f"{_MULTICAST} {_TESTS} 2/a,wrong_view n2>ANSWER/2a n1<ANSWER/2a 1$a",
+        PASS,
+    ),  # 2 has a new view: END is late
     ("HI-6", f"{_MULTICAST} {_TESTS} hole 1$a", UNKNOWN),
     ("HI-6", f"{_MULTICAST} 1$a".replace("n2<DATA/1a", ""), PASS),  # a copy was lost: nothing is claimed
     ("HI-6", "1+a 1-a 2-a 3-a 1$a", UNKNOWN),

@@ -79,11 +79,12 @@ class Delay(PduFault):
 @fault
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicate(PduFault):
-    """They come once more, `by` later; the first copy may be `late`, too."""
+    """They come once more, `by` later, and once for each time in `more`; the first copy may be `late`, too."""
 
     KIND: ClassVar[str] = "duplicate"
     by_ns: Time = 0
     late_ns: Time = 0
+    more: tuple[Time, ...] = ()  # after the first copy
 
     def copies_ns(self) -> tuple[int, ...]:
-        return (self.late_ns, self.late_ns + self.by_ns)
+        return (self.late_ns, *(self.late_ns + after_ns for after_ns in (self.by_ns, *self.more)))
