@@ -404,7 +404,7 @@ class Tester:
             if held.ended:
                 continue
             if held.origin not in core.members or (held.origin in changed and held.origin != core.me):
-                self._orphaned(held) if core.members and held.origin != core.me else self.finish(held)
+                self._orphaned(held) if held.origin != core.me else self.finish(held)  # in whatever view, or in none
                 continue
             held.pend = held.pend.intersection(core.members)
             held.bad = {node: reason for node, reason in held.bad.items() if node in core.members}
