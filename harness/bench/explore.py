@@ -13,11 +13,12 @@ from typing import Annotated
 
 from harness.bench.row import Refused, Row
 from harness.explore.base import SPACES, base_of
+from harness.explore.found import shrunk, size_of
 from harness.explore.hunt import Hunt, seldom_collect
 from nodes.protocols import protocol as protocol_of
 
 _CASES = 600  # of a search, whose time is taken
-_RUNS, _CPU_S = 1500, 15.0  # for one rule, at most
+_CPU_S = 15.0  # for one rule, at most
 _ALONE = "explore.most_faults=0"
 _ALSO = {"him": ("him.confirm=evidence", 'explore.options.adj=["ring"]')}
 
@@ -37,26 +38,31 @@ class Speed(Row):
 
 @dataclass(frozen=True, slots=True)
 class Printed(Row):
-    """One rule as it is printed, and what was found."""
+    """A search for one rule as it is printed, and what was found."""
 
     settings: Annotated[tuple[str, ...], "{}"]
-    with_faults: Annotated[str, "with faults: {}"]
-    without: Annotated[str, "without: {}"]
+    found: Annotated[tuple[str, ...], "fails {}"]  # properties; none: not found
+    runs: Annotated[int, "after {} runs"]
+    seconds: Annotated[float, "{:.1f} s of processor time"]
+    size: Annotated[str | None, "shrunk to {}"]
 
 
-def bench_explore(*, protocol: str | None = None, seed: int = 1) -> Iterator[Row]:
-    """Of one protocol, or of all."""
+def bench_explore(
+    *, protocol: str | None = None, seed: int = 1, explore: float = _CPU_S, only: Sequence[str] | None = None
+) -> Iterator[Row]:
+    """Of one protocol, or of all; for so many seconds each; of some switches alone."""
     names = sorted(path.stem for path in SPACES.glob("*.toml"))
     if protocol not in (None, *names):
         raise Refused(f"the search has a plain scenario of {', '.join(names)}")
     seldom_collect()
     chosen = names if protocol is None else [protocol]
-    for name in chosen:
+    for name in () if only else chosen:
         yield _speed(name, seed)
     for name in chosen:
         for settings in _settings(name):
-            found, alone = _found(name, settings, seed), _found(name, (*settings, _ALONE), seed)
-            yield Printed(settings, found, alone)
+            if not only or any(word in settings[0] for word in only):
+                yield _found(name, settings, seed, explore)
+                yield _found(name, (*settings, _ALONE), seed, explore)
 
 
 def _speed(name: str, seed: int) -> Speed:
@@ -91,9 +97,14 @@ def _switches(options: type) -> Iterator[str]:
             yield from (f"printed.{switch.name}" for switch in fields(options().printed))
 
 
-def _found(name: str, settings: Sequence[str], seed: int) -> str:
-    hunt, begin = Hunt(base_of(name, settings), seed), time.process_time()
-    while hunt.runs < _RUNS and time.process_time() - begin < _CPU_S:
+def _found(name: str, settings: tuple[str, ...], seed: int, cpu_s: float) -> Printed:
+    base = base_of(name, settings)
+    hunt, begin = Hunt(base, seed), time.process_time()
+    while (spent_s := time.process_time() - begin) < cpu_s:
         for failure in hunt.batch():
-            return f"{', '.join(sorted(failure.broken))} in run {failure.runs}"
-    return f"not within {hunt.runs}"
+            spent_s = time.process_time() - begin
+            assert base.explore is not None
+            alone = _ALONE in settings  # what is found so is small
+            size = None if alone else size_of(shrunk(failure, base.explore, failure.runs, spent_s).case)
+            return Printed(settings, tuple(sorted(failure.broken)), failure.runs, spent_s, size)
+    return Printed(settings, (), hunt.runs, spent_s, None)

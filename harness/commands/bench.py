@@ -46,17 +46,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     scenario = "repeat this scenario, not the usual ones (repeatable)"
     forks.add_argument("--scenario", dest="scenarios", action="append", metavar="SCENARIO", help=scenario)
     forks.add_argument("-n", dest="count", type=int, metavar="N", help="so many of each")
-    mutants = parser.add_argument_group("mutants")
+    mutants = parser.add_argument_group("mutants, explore")
     mutants.add_argument("--protocol", metavar="PROTOCOL", help="of this protocol alone")
     mutants.add_argument("--sample", type=int, metavar="N", help="how many are drawn (default: 20)")
     mutants.add_argument("--seed", type=int, metavar="N", help="of what is drawn (default: 1)")
     mutants.add_argument("--jobs", type=int, metavar="N", help="so many side by side (default: 1)")
     mutants.add_argument("--tests", action="append", metavar="FILE", help="with this file of tests alone (repeatable)")
-    explore = "look with `tutti explore`, for so many seconds of CPU time each, for what tests written by hand let pass"
+    explore = "search so many seconds of CPU time for each: what tests written by hand let pass, or a printed rule"
     mutants.add_argument("--explore", type=float, metavar="N", help=explore)
     journal = "what was tried is kept here, and the same command goes on with the rest"
     mutants.add_argument("--journal", metavar="FILE", help=journal)
-    mutants.add_argument("--only", action="append", metavar="MUTANT", help="this one alone (repeatable)")
+    only = "this one alone (repeatable); of explore, a switch"
+    mutants.add_argument("--only", action="append", metavar="MUTANT", help=only)
 
 
 def call(arguments: argparse.Namespace) -> int:

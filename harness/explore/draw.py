@@ -35,7 +35,7 @@ _FEW = 5  # messages: what befalls one of them matters more than among many
 _PACES = (10, 100)  # of a talk, in ticks
 FAR_NS = 60_000_000_000  # by which a clock is set, where a protocol does not bound it
 _DRIFTS_PPB = (100_000, -100_000, 10_000_000, -10_000_000)
-_AFTERWARDS = 6  # messages, at most, that are drawn near faults
+_NEAR = (4, 12)  # messages, at most, that are drawn near faults
 _SLOW_BPS = 1_000_000
 _BUFFER_BYTES = 4096  # a slow reader's: a few frames
 
@@ -112,19 +112,23 @@ class Draw:
 Drawing = Callable[[Draw], Scenario]
 
 
-def cases(base: Scenario, space: Explore) -> Drawing:
+def cases(base: Scenario, bounds: Explore) -> Drawing:
     """A scenario with all that [explore] leaves open chosen."""
-    choices = option_values(base, space)
+    choices = option_values(base, bounds)
     if not titles(base.protocol):  # nothing can be said of its PDUs
-        space = replace(space, faults=tuple(one for one in space.faults if one not in ("drop", "delay", "duplicate")))
+        bounds = replace(
+            bounds, faults=tuple(one for one in bounds.faults if one not in ("drop", "delay", "duplicate"))
+        )
 
     def made(draw: Draw) -> Scenario:
         case = replace(base, explore=None, seed=draw.number(1, 1000))
+        space = replace(bounds, destinations=some_kinds(draw, bounds.destinations))
         if space.nodes:
             case = with_nodes(case, draw.one(space.nodes))
         if space.networks:
             case = replace(case, topology=replace(case.topology, kind=draw.one(space.networks)))
-        options = {field: draw.one(values) for field, values in choices}
+        varied = some_kinds(draw, choices)
+        options = {field: draw.one(values) if (field, values) in varied else values[0] for field, values in choices}
         case = replace(case, options=replace(case.options, **options))
         if space.messages:
             case = replace(case, workload=script(draw, case, space))
@@ -135,17 +139,20 @@ def cases(base: Scenario, space: Explore) -> Drawing:
         for _ in range(draw.number(0, space.most_faults)):
             times = Times(space.within_ns, (*instants, *edges(faults)), space.waits, struck(faults))
             faults += some_faults(draw, case, some, times)
-        if space.messages and faults:  # what a fault has broken shows in what is said soon after it
-            times, count = Times(space.within_ns, edges(faults), space.waits), draw.number(0, _AFTERWARDS)
-            if count and draw.yes():
-                case = with_messages(case, talk(draw, case, space, times, count))
-            else:
-                case = with_messages(case, [another_message(draw, case, space, times) for _ in range(count)])
+        if space.messages and faults:
+            case = with_messages(case, said_near(draw, case, space, faults))
             if draw.number(0, 2) == 2:
                 case = with_messages(case, last_messages(case, space, edges(faults)))
-        return possible(replace(case, fault=tuple(faults)))
+        return bearable(replace(case, fault=tuple(faults)))
 
     return made
+
+
+def bearable(case: Scenario) -> Scenario:
+    """Without what cannot happen; and of losses without end the first: without one kind of PDU a protocol goes on."""
+    endless = [one for one in case.fault if isinstance(one, Drop) and one.count is None and one.for_ns is None]
+    left = tuple(one for one in case.fault if one not in endless or one is endless[0])
+    return possible(replace(case, fault=left))
 
 
 def edges(faults: Iterable[Fault]) -> tuple[int, ...]:
@@ -155,7 +162,15 @@ def edges(faults: Iterable[Fault]) -> tuple[int, ...]:
 
 def struck(faults: Iterable[Fault]) -> tuple[str, ...]:
     """Whom they concern by name."""
-    return tuple(name for one in faults for name in (getattr(one, "node", None) or getattr(one, "towards", None) or ()))
+    return tuple(name for one in faults for name in _concerned(one))
+
+
+def _concerned(fault: Fault) -> tuple[str, ...]:
+    if isinstance(fault, Partition):
+        return fault.to or (fault.groups[0] if fault.groups else (fault.first,) if fault.first else ())
+    if isinstance(fault, LinkState):
+        return tuple(end for link in fault.link for end in link.split("-") if end.startswith("n"))
+    return getattr(fault, "node", None) or getattr(fault, "towards", None) or ()
 
 
 def script(draw: Draw, case: Scenario, space: Explore) -> Script:
@@ -164,22 +179,51 @@ def script(draw: Draw, case: Scenario, space: Explore) -> Script:
     close = manner == 1
     times = Times(space.within_ns // 10 if close else space.within_ns)
     begin_ns = draw.number(0, 9) * space.within_ns // 10 if close else 0
-    said = talk(draw, case, space, times, draw.number(1, count)) if manner == 2 else []
+    said: list[Message] = []
+    if manner == 2:
+        who = draw.some(case.nodes, len(case.nodes))
+        said = talk(draw, case, space, times, who, times.instant(draw), draw.number(1, count))
     others = (message(draw, case, space, times, begin_ns) for _ in range(count - len(said)))
     return Script(message=(*said, *others))
 
 
-def talk(draw: Draw, case: Scenario, space: Explore, times: Times, count: int) -> list[Message]:
-    """Some nodes, each after another, mostly one who was just told something, at a pace that leaves time to hear it."""
-    who, at_ns = draw.some(case.nodes, len(case.nodes)), times.instant(draw)
-    pace_ns = draw.number(0, draw.one(_PACES)) * times.tick_ns + draw.one(space.delay)
+def said_near(draw: Draw, case: Scenario, space: Explore, faults: Sequence[Fault]) -> list[Message]:
+    """What a fault has broken shows in what is said soon after it; or by those whom it spares, as soon as it begins."""
+    times = Times(space.within_ns, edges(faults), space.waits)
+    count, manner = draw.number(0, draw.one(_NEAR)), draw.number(0, 3)
+    if not count or manner < 2:
+        return [another_message(draw, case, space, times) for _ in range(count)]
+    fault = draw.one(faults)
+    spared = tuple(node for node in case.nodes if node not in _concerned(fault))
+    if manner == 3 and spared:
+        begin_ns = fault.at_ns + draw.number(0, draw.one(_PACES)) * times.tick_ns
+        return talk(draw, case, space, times, spared, begin_ns, count)
+    return talk(draw, case, space, times, draw.some(case.nodes, len(case.nodes)), times.instant(draw), count)
+
+
+def talk(
+    draw: Draw, case: Scenario, space: Explore, times: Times, who: tuple[str, ...], at_ns: int, count: int
+) -> list[Message]:
+    """Some nodes, each after another, mostly one who was just told something, at a pace that leaves time to hear it.
+    What others are told, too, they are mostly told at first."""
+    nodes, tick_ns = case.nodes, times.tick_ns
+    pace_ns = draw.number(0, draw.one(_PACES)) * tick_ns + draw.one(space.delay)
     always, data = draw.one((None, *space.destinations)), "x" * draw.one(space.payload)
     said: list[Message] = []
     speaker = draw.one(who)
     for number in range(count):
-        others = [one for one in who if one != speaker] or [one for one in case.nodes if one != speaker] or [speaker]
-        other, stays, kind = draw.numbers(len(others), 4, len(space.destinations))
-        to = {"all": (), "self": (speaker,), "some": who, "one": (others[other],)}[always or space.destinations[kind]]
+        others = [one for one in who if one != speaker] or [one for one in nodes if one != speaker] or [speaker]
+        other, stays, kind, stray, mask = draw.numbers(
+            len(others), 4, len(space.destinations), 8, 1 << min(len(nodes), 8)
+        )
+        some = tuple(one for place, one in enumerate(nodes) if mask >> place & 1)
+        chosen = {
+            "all": (),
+            "self": (speaker,),
+            "some": some if some and (stray == 0 or number == 0) else who,
+            "one": (others[other],),
+        }
+        to = chosen[always or space.destinations[kind]]
         said.append(Message(at_ns=at_ns + number * pace_ns, node=speaker, to=to, data=data))
         speaker = others[other] if stays < 3 and others[other] in who else speaker
     return said
@@ -256,6 +300,7 @@ def troubles(case: Scenario, delay_ns: int) -> list[Impairment]:
         Impairment(loss=0.3),
         Impairment(loss_model=GilbertElliott(good_to_bad=0.05, bad_to_good=0.3)),
         Impairment(duplicate=0.3),
+        Impairment(corrupt=0.3),
     ]
     if case.topology.kind != "one_channel":  # of one order, and of one pace, from which time-outs follow
         found += [
@@ -283,6 +328,8 @@ def clocks(draw: Draw, case: Scenario, space: Explore) -> tuple[ClockStart, ...]
 
 def some_kinds(draw: Draw, kinds: Sequence[T]) -> tuple[T, ...]:
     """Those of one case, many or few: what takes several of one kind seldom comes about when all kinds are mixed."""
+    if not kinds:
+        return ()
     mask = draw.number(0, (1 << len(kinds)) - 1)
     if draw.yes():
         mask &= draw.number(0, (1 << len(kinds)) - 1)

@@ -61,7 +61,7 @@ def result_of(found: Found, path: Path, differs: str | None) -> Result:
         run=found.runs,
         seconds=found.seconds,
         shrink_seconds=found.shrink_s,
-        size=_size(case),
+        size=size_of(case),
         faults=len(case.fault),
         nodes=len(case.nodes),
         file=str(path),
@@ -69,7 +69,8 @@ def result_of(found: Found, path: Path, differs: str | None) -> Result:
     )
 
 
-def _size(case: Scenario) -> str:
+def size_of(case: Scenario) -> str:
+    """What there is in it."""
     messages = len(case.workload.message) if isinstance(case.workload, Script) else 0
     parts = ((len(case.fault), "fault"), (messages, "message"), (len(case.nodes), "node"))
     return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in parts)
@@ -108,7 +109,7 @@ def write(found: Found, folder: Path) -> Path:
         path = folder / f"{found.case.name}-{number}.toml"
     lines = (
         f"Found by `tutti explore` in run {found.runs}, after {found.seconds:.0f} s, and shrunk",
-        f"in {found.shrink_s:.0f} s from {_size(found.drawn)} to {_size(found.case)}.",
+        f"in {found.shrink_s:.0f} s from {size_of(found.drawn)} to {size_of(found.case)}.",
         f"{'On the emulated network' if found.network else 'In memory'} the judges said: {found.sentence}",
     )
     path.write_text("".join(f"# {line}\n" for line in lines) + "\n" + brief(found.case))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.explore.draw import Draw, Drawing, Times, another_message, some_faults, with_messages
-from harness.explore.edit import option_values, possible
+from harness.explore.draw import Draw, Drawing, Times, another_message, bearable, said_near, some_faults, with_messages
+from harness.explore.edit import option_values
 from harness.scenario.explore import Explore
 from harness.scenario.model import Scenario, Script
 
@@ -29,13 +29,13 @@ def mutated(parents: Sequence[Parent], space: Explore) -> Drawing:
         case, times = parent.case, Times(space.within_ns, parent.moments, space.waits)
         for _ in range(draw.number(1, CHANGES)):
             case = draw.one(_CHANGES)(draw, case, space, times)
-        return possible(case)
+        return bearable(case)
 
     return made
 
 
 def _another_fault(draw: Draw, case: Scenario, space: Explore, times: Times) -> Scenario:
-    if not space.faults:
+    if not space.faults or not space.most_faults:
         return case
     return replace(case, fault=(*case.fault, *some_faults(draw, case, space, times)))
 
@@ -68,6 +68,8 @@ def _at_another_time(draw: Draw, case: Scenario, space: Explore, times: Times) -
 def _another_message(draw: Draw, case: Scenario, space: Explore, times: Times) -> Scenario:
     if not isinstance(case.workload, Script) or not space.messages:
         return case
+    if case.fault and draw.yes():
+        return with_messages(case, said_near(draw, case, space, case.fault))
     return with_messages(case, [another_message(draw, case, space, times)])
 
 

@@ -254,6 +254,14 @@ def test_the_command_says_whether_something_was_found(tmp_path: Path, capsys: py
     assert Path(failure["file"]).is_file() and failure["network"] is None
 
 
+def test_a_search_without_faults_changes_no_case_into_one_with_a_fault() -> None:
+    hunt = Hunt(base_of("cmd", ["explore.most_faults=0"]), 1)
+    for _ in range(3):
+        list(hunt.batch())
+    assert len(hunt.parents) >= 10
+    assert not any(parent.case.fault for parent in hunt.parents)
+
+
 def test_a_search_ends_at_a_plateau(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["explore", "delta", "--plateau", "40", "--jobs", "1", "--memory-only", "--json", "--out", str(tmp_path)]
     assert main(words) == 0
