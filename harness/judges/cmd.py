@@ -5,18 +5,20 @@ CD-4 is an invariant of two state variables and is tested in memory, with the ma
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 import numpy.typing as npt
 
 from captures.evidence import OUT, Event
 from captures.tables import Ints
-from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
+from harness.judges.base import Broken, Finding, Holds, Undecided, all_of, judge_of, when_quiet
 from harness.judges.causality import NOT_COUNTED, NotCausal, Past, before, causal_past
 from harness.judges.common import undelivered
 from harness.judges.facts import Facts, name_of
-from nodes.cmd.notes import SILENT, Sent, vector
+from nodes.cmd.notes import RESTARTED, SILENT, Sent, vector
 from nodes.cmd.options import CmdOptions
-from nodes.wire.cmd import CmdData
+from nodes.wire.cmd import CmdData, CmdMatrix
 from nodes.wire.note import NoteKind
 
 _NEVER = np.iinfo(np.int64).max
@@ -86,10 +88,11 @@ def _broken(facts: Facts, life: int, early: Ints, which: Ints, greatest: Ints) -
 
 @judge_of(
     "CD-2",
-    "liveness: once all is quiet, every copy is delivered, or its sender was told that the destination is silent",
+    "liveness: once all is quiet, every copy is delivered, or its sender was told that the destination is silent, or "
+    "was restarted",
 )
 def all_delivered(facts: Facts) -> Finding:
-    return when_quiet(facts, _all_copies)
+    return when_quiet(facts, lambda facts: all_of(facts, _all_copies, _losses_are_told))
 
 
 def _all_copies(facts: Facts) -> Finding:
@@ -99,6 +102,48 @@ def _all_copies(facts: Facts) -> Finding:
     gone = np.array([not life.up for life in facts.lives])
     owed = ~gone[sender[facts.t_message]] & ~np.isin(facts.t_node, stopped) & ~_given_up(facts)
     return undelivered(facts, facts.target_pairs[owed], facts.t_message[owed], facts.t_node[owed], "sent to it")
+
+
+def _losses_are_told(facts: Facts) -> Finding:
+    """A destination that stopped owes nothing, but whoever sends it what does not even come to it is told."""
+    stopped = [life.node for life in facts.lives if not life.up]
+    running = {life.index for life in facts.lives if life.up}
+    told = defaultdict(list)  # sender and destination -> when the sender said that it is silent, or was restarted
+    for event in facts.of(NoteKind.ALARM):
+        for peer in event.peers if event.text in (SILENT, RESTARTED) else ():
+            told[event.node, peer].append(event.time_ns)
+    frames = facts.evidence.frames
+    copies = frames.of_type(CmdData, CmdMatrix, among=frames.came)
+    columns = (frames.about[copies], frames.seq[copies], frames.node[copies], frames.time_ns[copies])
+    times = _lifetimes(facts)
+    came = {
+        (about, seq, node)
+        for about, seq, node, time_ns in zip(*(column.tolist() for column in columns), strict=True)
+        if any(began_ns <= time_ns <= ended_ns for began_ns, ended_ns in times[node])
+    }
+    lost = np.flatnonzero(np.isin(facts.t_node, stopped) & ~np.isin(facts.target_pairs, facts.delivery_pairs))
+    sender = dict(zip(facts.s_message.tolist(), facts.s_life.tolist(), strict=True))
+    for message, node in zip(facts.t_message[lost].tolist(), facts.t_node[lost].tolist(), strict=True):
+        source, sent_ns = int(facts.source[message]), facts.notes.time_ns[facts.sent_at[message]]
+        if sender[message] not in running or (*facts.keys[message], node) in came:
+            continue
+        if not any(time_ns >= sent_ns for time_ns in told[source, node]):
+            return Broken(
+                f"n{source} was not told that {facts.name(message)} did not come to n{node}, which had stopped",
+                facts.sending(message),
+                by_absence=True,
+            )
+    return Holds(f"all copies were delivered, or their senders were told ({len(lost)} to those who stopped)")
+
+
+def _lifetimes(facts: Facts) -> dict[int, list[tuple[int, int]]]:
+    """When each node ran: from, to."""
+    notes, found = facts.notes, defaultdict[int, list[tuple[int, int]]](list)
+    for life in facts.lives:
+        rows = np.flatnonzero((notes.node == life.node) & (notes.incarnation == life.incarnation))
+        began_ns = 0 if life.first or not len(rows) else int(notes.time_ns[rows[0]])
+        found[life.node].append((began_ns, life.stopped.time_ns if life.stopped else _NEVER))
+    return found
 
 
 def _given_up(facts: Facts) -> npt.NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from captures.evidence import OUT, Event, Frame
 from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
 from harness.judges.common import no_duplication
 from harness.judges.facts import Facts, name_of
+from nodes.him.notes import Result
 from nodes.him.options import HimOptions
 from nodes.wire.fault import FaultNote
 from nodes.wire.him import (
@@ -32,6 +33,7 @@ from nodes.wire.note import Delivered, NoteKind, said
 
 _PACKETS = (HimData, HimQuery, HimAnswer, HimReport)  # what §4 of the paper counts; END comes on top
 _DATA = HimData.TYPE.name
+_LAST = 1 << 62  # of all NOTEs of a node
 _SLACK_NS = 50_000_000  # scheduling and the own packets' time on the network
 
 
@@ -42,20 +44,26 @@ class _Message:
     sending: Event
     members: frozenset[int]  # whom it was sent to: the sender's view then
     deliveries: dict[int, Event]  # node -> its first
+    latest: dict[int, Event]  # node -> its last: who began anew has lost what it had
     result: Event | None
+    told: int = 0  # how many results there are
 
 
 def _messages(facts: Facts) -> list[_Message]:
     results = {(event.about, event.seq): event for event in reversed(facts.of(NoteKind.RESULT))}
+    told = Counter((event.about, event.seq) for event in facts.of(NoteKind.RESULT))
     deliveries: dict[tuple[int, int], dict[int, Event]] = defaultdict(dict)
+    latest: dict[tuple[int, int], dict[int, Event]] = defaultdict(dict)
     for event in facts.deliveries:
         deliveries[event.about, event.seq].setdefault(event.node, event)
+        latest[event.about, event.seq][event.node] = event
     messages = []
     for key, sending in zip(facts.keys, facts.sendings, strict=True):
         if sending is None:
             continue
         members = frozenset(sending.peers)
-        messages.append(_Message(sending, members, deliveries.get(key, {}), results.get(key)))
+        known = deliveries.get(key, {}), latest.get(key, {}), results.get(key), told[key]
+        messages.append(_Message(sending, members, *known))
     return sorted(messages, key=lambda one: one.sending.time_ns)
 
 
@@ -86,10 +94,12 @@ def success_is_true(facts: Facts) -> Finding:
         if not _succeeded(one) or one.result is None:
             continue
         true += 1
-        members = one.members - _removed(facts, one)
+        members, again = one.members - _removed(facts, one), _let_in_again(facts, one)
         for member in sorted(members):
             delivery = one.deliveries.get(member)
-            if delivery is None:
+            if delivery is not None and delivery.incarnation < again.get(member, 0):
+                delivery = one.latest.get(member)
+            if delivery is None or delivery.incarnation < again.get(member, 0):
                 return Broken(
                     f"n{one.sending.node} was told SUCCESS of {_name(one)}, which n{member} never got",
                     (one.result,),
@@ -124,7 +134,28 @@ def _removed(facts: Facts, one: _Message) -> frozenset[int]:
     return removed
 
 
-@judge_of("HI-2", "alarm: if a member cannot be reached, the sender is told FAIL in time")
+def _let_in_again(facts: Facts, one: _Message) -> dict[int, int]:
+    """Members that began anew, as the sender knew when it was told: in a view that it installed meanwhile. Each with
+    the incarnation that it has since then."""
+    assert one.result is not None
+    known = {view.seq for view in _views_meanwhile(facts, one, one.result)}
+    again = [life for life in facts.lives if not life.first and life.views and life.views[0].seq in known]
+    return {life.node: life.incarnation for life in again if proposer_of(life.views[0].seq) != life.node}
+
+
+def _views_meanwhile(facts: Facts, one: _Message, end: Event) -> list[Event]:
+    """Those that its sender installed while it was under way, perhaps in the instant in which it was sent, or ended."""
+    views = [view for life in facts.lives if life.node == one.sending.node for view in life.views]
+    sent, own = (one.sending.time_ns, one.sending.number), end.node == one.sending.node
+    ended = (end.time_ns, end.number if own else _LAST)
+    return [view for view in views if sent < (view.time_ns, view.number) <= ended]
+
+
+@judge_of(
+    "HI-2",
+    "alarm: the sender is told once how it ended, in time and after as many rounds as are allowed, and it is FAIL if a "
+    "member could not be reached",
+)
 def failure_is_told(facts: Facts) -> Finding:
     decided = _decision_limit_ns(facts)
     waiting: Finding | None = None
@@ -139,9 +170,12 @@ def failure_is_told(facts: Facts) -> Finding:
                 return Broken(f"n{one.sending.node} was told nothing of {_name(one)}", (one.sending,), by_absence=True)
             waiting = Undecided(f"the run ended before n{one.sending.node} was told of {_name(one)}")
             continue
-        if not unreached:
-            continue
-        if not _failed(one):
+        if one.told > 1:
+            return Broken(f"n{one.sending.node} was told {one.told} times how {_name(one)} ended", (result,))
+        wrong = _rounds(facts, one, result)
+        if wrong is not None:
+            return wrong
+        if unreached and not _failed(one):
             return Broken(
                 f"n{unreached[0]} never got {_name(one)}, and n{one.sending.node} was told {result.text}",
                 (result,),
@@ -153,7 +187,7 @@ def failure_is_told(facts: Facts) -> Finding:
         limit = None if decided is None else decided + _more_rounds_ns(facts, one, result)
         if limit is not None and took > limit:
             return Broken(
-                f"n{one.sending.node} was told FAIL of {_name(one)} after {took} ns; {limit} ns were allowed",
+                f"n{one.sending.node} was told {result.text} of {_name(one)} after {took} ns; {limit} ns were allowed",
                 (one.sending, result),
             )
     if decided is None and told:
@@ -238,9 +272,24 @@ def _round_ns(options: HimOptions) -> int:
 def _more_rounds_ns(facts: Facts, one: _Message, end: Event) -> int:
     """In every view that its sender installs meanwhile a message is multicast anew, and gets a round more for it."""
     options = facts.evidence.options
-    views = [view for life in facts.lives if life.node == one.sending.node for view in life.views]
-    between = sum(one.sending.time_ns < view.time_ns <= end.time_ns for view in views)
+    between = len(_views_meanwhile(facts, one, end))
     return between * _round_ns(options) if isinstance(options, HimOptions) else 0
+
+
+def _rounds(facts: Facts, one: _Message, result: Event) -> Broken | None:
+    """A message is repeated maxfail times, and once more for each view; before that it fails only if the group that it
+    was sent to is no longer there."""
+    options, told = facts.evidence.options, said(Result, result.values)
+    if not isinstance(options, HimOptions) or told is None:
+        return None
+    views = len(_views_meanwhile(facts, one, result))
+    most = options.maxfail + views
+    left = any(life.stopped and life.node == one.sending.node for life in facts.lives)
+    if told.round > most:
+        return Broken(f"{_name(one)} was repeated {told.round} times, more than {most}", (one.sending, result))
+    if _failed(one) and told.round < most and not views and not left:
+        return Broken(f"{_name(one)} failed after {told.round} repetitions, not {most}", (one.sending, result))
+    return None
 
 
 def _alarm_limit_ns(facts: Facts) -> int | None:

@@ -15,6 +15,11 @@ def progress(facts: Facts) -> Finding:
     return when_quiet(facts, _goes_on)
 
 
+@judge_of("TAKEN", "what is submitted to a process that still runs is sent or refused")
+def taken(facts: Facts) -> Finding:
+    return when_quiet(facts, lambda facts: never_sent(facts) or Holds("every submission was sent or refused"))
+
+
 def _goes_on(facts: Facts) -> Finding:
     unsent = never_sent(facts)
     if unsent is not None:

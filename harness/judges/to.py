@@ -18,6 +18,8 @@ from harness.judges.base import Broken, Finding, Holds, Undecided, all_of, judge
 from harness.judges.facts import Facts, Life
 from harness.judges.order import disagreement
 from harness.judges.progress import never_sent
+from nodes.st.notes import NO_QUORUM
+from nodes.to.options import ToOptions
 from nodes.wire.note import NoteKind
 
 
@@ -357,6 +359,20 @@ def _beginning(facts: Facts, life: Life) -> tuple[Event, ...]:
     notes = facts.notes
     rows = np.flatnonzero((notes.node == life.node) & (notes.incarnation == life.incarnation))
     return (notes[int(rows[0])],) if len(rows) else ()
+
+
+@judge_of("TD-7", "alarm: who misses a quorum names so many entities that none is left")
+def missing_are_named(facts: Facts) -> Finding:
+    options, nodes = facts.evidence.options, len(facts.evidence.nodes)
+    quorum = (options.quorum if isinstance(options, ToOptions) else 0) or nodes // 2 + 1
+    alarms = [event for event in facts.of(NoteKind.ALARM) if event.text == NO_QUORUM]
+    for event in alarms:
+        if nodes - len(event.peers) >= quorum:
+            return Broken(
+                f"n{event.node} misses a quorum, but names {_members(event.peers)} alone: {quorum} of {nodes} are left",
+                (event,),
+            )
+    return Holds(f"{len(alarms)} alarms about a quorum name who is missing")
 
 
 @judge_of("TD-6", "a joiner's log is a contiguous piece of the others', from the join point on")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodes.machine import Log
+from nodes.st.notes import NO_QUORUM
 from nodes.st.round import Mode
 from nodes.to.attempt import Vector
 from nodes.to.parts import Parts
@@ -99,9 +100,9 @@ class Stops:
         if len(left) >= here.quorum:
             return True
         missing = tuple(j for j in range(1, self._core.n + 1) if j not in left)
-        self._core.note(Log(NoteKind.ALARM, peers=missing, text="no quorum"))
+        self._core.note(Log(NoteKind.ALARM, peers=missing, text=NO_QUORUM))
         self._core.counters["no_quorum"] += 1
-        self._leave("no quorum")
+        self._leave(NO_QUORUM)
         return False
 
     # What I say

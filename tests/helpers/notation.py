@@ -11,13 +11,14 @@
     2/a 2/a,overtaken   node 2 refuses a, because it is late, or for that reason
     2[1,2,3     node 2 installs the view {1,2,3}; 2[1,2,3#4 gives it the number 4
     2!3,late    node 2 raises an alarm about node 3, with a text (_ is a space); 2! about nobody; 2!3@a about a
-    1$a         node 1 is told SUCCESS of a; 1$a:2,3 FAIL with the suspects 2 and 3
+    1$a         node 1 is told SUCCESS of a; 1$a:2,3 FAIL with the suspects 2 and 3; 1$a#2 after it was repeated twice
     x3 r3       the harness crashes node 3; restarts it (its next incarnation)
     l3          node 3 leaves by itself
     cut3 join3  the harness takes node 3's link down and up again; cut0 join0 the link between two switches
     part1>3     the harness keeps from node 3 what node 1 sends
     n1>DATA/1a  a frame him.DATA of source 1 about a leaves node 1; n2<DATA/1a enters node 2; n1<delta.DATA/2a;
-                n1>DATA/1a#7 says that its sender holds what has hash 7; n3<delta.DATA/2c:ab has a and b in CB_c[3]
+                n1>DATA/1a#7 says that its sender holds what has hash 7; n3<delta.DATA/2c:ab has a and b in CB_c[3];
+                n2>REPORT/2a:3 names node 3, which did not answer; a QUERY is the first of its test
     @7.5        it is now 7.5 ms; 2@7.5 node 2's clock shows 7.5 ms now and runs on from there
     start heal end limit     marks of the harness: end is quiet, limit and livelock are not
     livelock
@@ -36,7 +37,7 @@ from captures.evidence import Event, Evidence, Frame, Frames, Notes
 from nodes.cmd import notes as cmd
 from nodes.delta import notes as delta
 from nodes.protocols import NAMES, protocol
-from nodes.wire.him import HASH_BYTES, HAVE
+from nodes.wire.him import HASH_BYTES, HAVE, Reason
 from nodes.wire.note import Delivered, NoteKind, Submitted
 
 BASE_NS = 1_000_000_000
@@ -45,7 +46,7 @@ UNIT_NS = 1_000_000
 _ABOUT = {"^": NoteKind.ACCEPTED, "~": NoteKind.PREACKED, "=": NoteKind.CONFIRMED, "-": NoteKind.DELIVERED}
 _TOKEN = re.compile(r"(?P<node>\d+)(?P<sign>[-+&^~=\[!$@%/])(?P<rest>.*)")
 _FRAME = re.compile(
-    r"n(?P<node>\d+)(?P<way>[<>])(?P<title>[\w.]+)/(?P<src>\d+)(?P<name>[a-z]?)(?P<hash>#\d+)?(?P<tag>:[a-z]+)?"
+    r"n(?P<node>\d+)(?P<way>[<>])(?P<title>[\w.]+)/(?P<src>\d+)(?P<name>[a-z]?)(?P<hash>#\d+)?(?P<tag>:[a-z\d]+)?"
 )
 _HARNESS = re.compile(r"(?P<what>x|r|l|cut|join|fault)(?P<node>\d+)")
 _PARTITION = re.compile(r"part(?P<pair>\d+>\d+)")
@@ -136,10 +137,13 @@ class _Writer:
         self.now += self.unit_ns
 
     def said(self, match: re.Match[str]) -> dict[str, Any]:
-        """What the PDU of a frame says: the hash of what its sender holds, or the time stamps for its receiver."""
+        """What the PDU of a frame says: the hash of what its sender holds, whom it suspects, or the time stamps for its
+        receiver."""
         if match["hash"]:
             held = int(match["hash"][1:])
-            return {"hash": held.to_bytes(HASH_BYTES), "flags": HAVE if held else 0}
+            return {"hash": held.to_bytes(HASH_BYTES), "flags": HAVE if held else 0, "attempt": 1}
+        if match["title"] == "REPORT":
+            return {"suspects": [(int(node), Reason.NOANSWER) for node in (match["tag"] or ":")[1:]]}
         if match["title"] == "delta.DATA":
             cb = [(self.names[one][0], self.stamps[one]) for one in (match["tag"] or ":")[1:]]
             return {"counts": [len(cb) * (node == int(match["node"])) for node in self.nodes], "cb": cb}
@@ -193,9 +197,10 @@ class _Writer:
             about, text = self.names.get(name, (0, 0)), text.replace("_", " ")
             self.note(node, NoteKind.ALARM, about, peers=_nodes(peers), text=text)
         else:
+            rest, _, rounds = rest.partition("#")
             name, _, suspects = rest.partition(":")
-            text = "FAIL" if suspects else "SUCCESS"
-            self.note(node, NoteKind.RESULT, self.names[name], peers=_nodes(suspects), text=text)
+            text, values = "FAIL" if suspects else "SUCCESS", (int(rounds),) if rounds else ()
+            self.note(node, NoteKind.RESULT, self.names[name], peers=_nodes(suspects), values=values, text=text)
         return False
 
     def send(self, node: int, rest: str, sent: bool) -> None:

@@ -38,7 +38,16 @@ CASES = [
     ("CD-2", f"{_TRIANGLE} 3-a end", FAIL),  # stuck in the queue
     ("CD-2", f"{_TRIANGLE} 3-a limit", UNKNOWN),
     ("CD-2", f"{_TRIANGLE} 3-a hole end", UNKNOWN),
-    ("CD-2", f"{_TRIANGLE} x3 end", PASS),
+    ("CD-2", f"{_TRIANGLE} x3 end", FAIL),  # nobody was told that 3 has stopped
+    ("CD-2", f"{_TRIANGLE} x3 1!3,peer_is_silent end", FAIL),  # 2 was not
+    ("CD-2", f"{_TRIANGLE} x3 1!3,peer_is_silent 2!3,peer_is_silent end", PASS),
+    ("CD-2", f"{_TRIANGLE} x3 1!3,peer_is_silent 2!3,peer_was_restarted end", PASS),
+    ("CD-2", f"{_TRIANGLE} x3 hole end", UNKNOWN),
+    ("CD-2", "1!3,peer_is_silent 1+a>3 x3 end", FAIL),  # that was before
+    ("CD-2", "1+a>3 n3<cmd.DATA/1a x3 end", PASS),  # it was there: 3 may have acknowledged it
+    ("CD-2", "1+a>3 x3 n3<cmd.DATA/1a end", FAIL),  # it came to the host of a dead process
+    ("CD-2", "1+a>3 x3 n3<cmd.DATA/1a r3 end", FAIL),
+    ("CD-2", "1+a>3 x3 r3 n3<cmd.DATA/1a end", PASS),
     ("CD-2", "1+a>3 x1 end", PASS),
     ("CD-2", f"{_TRIANGLE} x1 end", PASS),  # c waits for a, which a dead process sent
     ("CD-2", f"{_TRIANGLE} x1 r1 end", FAIL),  # that came back, and said that a is lost
@@ -65,6 +74,12 @@ CASES = [
     ("DC-1", f"{_TRIANGLE} 3-c", PASS),  # a may have been late
     ("DC-1", f"{_TRIANGLE} 3-ca", FAIL),
     ("DC-1", f"{_TRIANGLE} 3-ac hole", UNKNOWN),
+    # TAKEN
+    ("TAKEN", "1+a>2 end", PASS),
+    ("TAKEN", "1&a>2 end", FAIL),
+    ("TAKEN", "1&a>2 x1 end", PASS),  # nobody knows of it any more
+    ("TAKEN", "1&a>2 limit", UNKNOWN),
+    ("TAKEN", "1&a>2 hole end", UNKNOWN),
     # PROGRESS
     ("PROGRESS", "1+a>2 heal 1+b>2 2-b end", PASS),
     ("PROGRESS", "1+a>2 2-a heal 1+b>2 end", FAIL),

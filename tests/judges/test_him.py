@@ -25,6 +25,10 @@ CASES = [
     ("HI-1", "1+a 1-a#5 2-a#5 3-a#6 1$a end", FAIL),  # other bytes
     ("HI-1", "1[1,2 1+a>1,2 1-a 2-a 1$a end", PASS),  # 3 is no member
     ("HI-1", "1+a 1-a 2-a 1[1,2 1$a end", PASS),  # 3 was disjoined before
+    # A member that began anew, as the sender knew, has lost what it had; before it was let in nobody could know.
+    ("HI-1", f"{_HELD} x3 r3 2[1,2,3#131074 1[1,2,3#131074 3[1,2,3#131074 1$a end", FAIL),
+    ("HI-1", f"{_HELD} x3 r3 2[1,2,3#131074 1[1,2,3#131074 3[1,2,3#131074 3-a 1$a end", PASS),
+    ("HI-1", f"{_HELD} x3 r3 2[1,2,3#131074 3[1,2,3#131074 1$a 1[1,2,3#131074 end", PASS),
     # HI-2
     ("HI-2", f"{_HELD} 1$a end", PASS),
     ("HI-2", "1+a 1-a 2-a 1$a:3 end", PASS),
@@ -41,6 +45,14 @@ CASES = [
     ("HI-2", "1+a 1-a 2-a 1[1,2,3 1[1,2,3 @85 1$a:3 end", PASS),
     ("HI-2", "1+a 1-a 2-a 2[1,2,3 @75 1$a:3 end", FAIL),  # another node's
     ("HI-2", "1[1,2,3 1+a 1-a 2-a @75 1$a:3 end", FAIL),  # it was before
+    ("HI-2", "1+a 1-a 2-a 3-a @200 1$a end", FAIL),  # a SUCCESS is told in time, too
+    ("HI-2", f"{_HELD} 1$a 1$a end", FAIL),  # told twice
+    ("HI-2", f"{_HELD} 1$a#1 end", PASS),
+    ("HI-2", f"{_HELD} 1$a#2 end", FAIL),  # it is repeated once ...
+    ("HI-2", f"{_HELD} 1[1,2,3 1$a#2 end", PASS),  # ... and once more in a new view
+    ("HI-2", "1+a 1-a 2-a 1$a:3#0 end", FAIL),  # and before that it is not given up ...
+    ("HI-2", "1+a 1-a 2-a 1[1,2 1$a:3#0 end", PASS),  # ... but for a member that is gone
+    ("HI-2", "1+a 1-a 2-a 1$a:3#0 l1 end", PASS),  # or for who is out of the group himself
     # HI-3
     ("HI-3", _HELD, PASS),
     ("HI-3", f"{_HELD} 2-a", FAIL),
@@ -71,6 +83,26 @@ CASES = [
     ("HI-8", "1+a 1-a 2-a x1 limit", UNKNOWN),
     ("HI-8", "1+a 1-a 2-a x1 hole end", UNKNOWN),
     ("HI-8", "1+a 1-a 2-a 3-a x1 hole end", UNKNOWN),
+    # HI-10
+    ("HI-10", f"{_HELD} n2<END/1a n3<END/1a end", PASS),
+    ("HI-10", f"{_HELD} n2<END/1a end", FAIL),  # 3 was told nothing
+    ("HI-10", f"{_HELD} n2<END/1a 3!1@a end", PASS),  # and said so
+    ("HI-10", f"{_HELD} n2<END/1a 3!1 end", FAIL),  # of something else
+    ("HI-10", f"{_HELD} n2<END/1a x3 end", PASS),
+    ("HI-10", f"{_HELD} n2<END/1a x3 r3 3[1,2,3 end", PASS),  # it knows nothing of it any more
+    ("HI-10", f"{_HELD} n2<END/1a l3 3[1,2,3 end", FAIL),  # it left the group, and its process knows
+    ("HI-10", f"{_HELD} n2<END/1a 3!1@a l3 3[1,2,3 end", PASS),
+    ("HI-10", f"{_HELD} n2<END/1a hole end", UNKNOWN),
+    ("HI-10", f"{_HELD} n2<END/1a limit", UNKNOWN),
+    # HI-11
+    ("HI-11", f"{_HELD} n2>QUERY/2a#7 n2>REPORT/2a:3", PASS),
+    ("HI-11", f"{_HELD} n2>QUERY/2a#7 n2<QUERY/3a#7 n2>REPORT/2a:3", FAIL),  # it asks about the same
+    ("HI-11", f"{_HELD} n2>QUERY/2a#7 n2<ANSWER/3a#7 n2>REPORT/2a:3", FAIL),
+    ("HI-11", f"{_HELD} n2>QUERY/2a#7 n2<ANSWER/3a#7 n2>REPORT/2a:1", PASS),
+    ("HI-11", f"{_HELD} n2>QUERY/2a#7 n2<ANSWER/3a#0 n2>REPORT/2a:3", PASS),  # it has not got it
+    ("HI-11", f"{_HELD} n2>QUERY/2a#7 n2<ANSWER/3a#8 n2>REPORT/2a:3", PASS),  # or another one
+    ("HI-11", f"{_HELD} n2>QUERY/2a#7 n2<ANSWER/3a#7 n2>QUERY/2a#7 n2>REPORT/2a:3", PASS),  # not in this test
+    ("HI-11", f"{_HELD} n2>QUERY/2a#7 n2<ANSWER/3a#7 n2>REPORT/2a:3 hole", FAIL),
     # HI-9
     ("HI-9", "1[1,2#7 2[1,2#7 1[1#8", PASS),
     ("HI-9", "1[1,2#7 2[2,3#7", FAIL),

@@ -97,6 +97,12 @@ CASES = [
     ("TD-5", "cut2 cut3 1+a join2 1+b 1-b 2-b end", PASS),  # 3 is still cut off
     ("TD-5", "cut2 cut3 1+a join2 1+b 1-b end", FAIL),
     ("TD-5", "cut2 cut3 1&a end", PASS),
+    # TD-7
+    ("TD-7", "1!2,3,no_quorum end", PASS),
+    ("TD-7", "1!2,no_quorum end", FAIL),  # 1 and 3 are a majority
+    ("TD-7", "1!2,no_quorum hole end", FAIL),
+    ("TD-7", "1!2,something_else end", PASS),
+    ("TD-7", "1!2,3,no_quorum hole end", UNKNOWN),
     # TD-6
     ("TD-6", f"{_JOIN} end", PASS),
     ("TD-6", "1+a 1-a 2-a end", PASS),  # nobody joined

@@ -1,0 +1,89 @@
+"""HI-10, HI-11: what the nodes of HIM owe each other about a message, beside what its sender is told (003 §3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from captures.evidence import OUT
+from harness.judges.base import Broken, Finding, Holds, judge_of, when_quiet
+from harness.judges.facts import Facts, name_of
+from nodes.wire import Pdu
+from nodes.wire.him import HAVE, HimAnswer, HimEnd, HimQuery, HimReport, Reason
+from nodes.wire.note import NoteKind
+
+
+@judge_of("HI-10", "ending: whoever holds a message hears how it ended, or gives the alarm")
+def endings_are_heard(facts: Facts) -> Finding:
+    return when_quiet(facts, _heard_or_alarmed)
+
+
+def _heard_or_alarmed(facts: Facts) -> Finding:
+    """D-HI-20, of each holder whose process still runs."""
+    frames = facts.evidence.frames
+    ends = frames.of_type(HimEnd, among=frames.came)
+    columns = (frames.node[ends], frames.about[ends], frames.seq[ends])
+    heard = set(zip(*(column.tolist() for column in columns), strict=True))  # perhaps before its view, or the message
+    alarmed = {(event.node, event.about, event.seq) for event in facts.of(NoteKind.ALARM)}
+    held, running = 0, {(life.node, life.incarnation) for life in facts.lives if life.up}
+    for event in facts.deliveries:
+        here = (event.node, event.about, event.seq)
+        if (event.node, event.incarnation) not in running or event.node == event.about:
+            continue
+        held += 1
+        if here not in heard and here not in alarmed:
+            name = name_of(event.about, event.seq)
+            return Broken(
+                f"n{event.node} holds {name}, never heard how it ended, and gave no alarm", (event,), by_absence=True
+            )
+    return Holds(f"of all {held} messages that are held their holders heard the end, or gave the alarm")
+
+
+@judge_of("HI-11", "fairness: nobody is reported who has shown, since he was asked, that he holds the message")
+def fair_reports(facts: Facts) -> Finding:
+    frames = facts.evidence.frames
+    asked: dict[tuple[int, ...], tuple[int, bytes]] = {}  # node, message, whom -> its last first question, and its hash
+    shown: dict[tuple[int, ...], tuple[int, int]] = {}  # the same -> when he showed that he holds it, and in which view
+    reports = 0
+    for at, kind, said in _about_tests(facts):
+        node, src, out = int(frames.node[at]), int(frames.src[at]), frames.direction[at] == OUT
+        here = (node, int(frames.about[at]), int(frames.seq[at]))
+        if out and kind is HimQuery and said["attempt"] == 1:
+            asked.update({(*here, peer): (at, said["hash"]) for peer in facts.evidence.nodes})
+        elif out and kind is HimReport:
+            reports += 1
+            for peer, reason in said["suspects"]:
+                question, evidence = asked.get((*here, peer)), shown.get((*here, peer))
+                if question is None or evidence is None or reason == Reason.MISMATCH:
+                    continue
+                if evidence[0] > question[0] and evidence[1] == said["view"]:
+                    frame, proof = frames[at], frames[evidence[0]]
+                    return Broken(
+                        f"n{node} reported ({frame.capture} #{frame.frame}) that n{peer} does not confirm "
+                        f"{name_of(here[1], here[2])}, which it had shown to hold ({proof.capture} #{proof.frame})"
+                    )
+        elif not out and (kind is HimQuery or (kind is HimAnswer and said["flags"] & HAVE)):
+            question = asked.get((*here, src))
+            if question is not None and said["hash"] == question[1]:
+                shown[*here, src] = at, said["view"]
+    return Holds(f"{reports} reports named nobody who had shown that he holds the message")
+
+
+def _about_tests(facts: Facts) -> Iterator[tuple[int, type[Pdu], dict[str, Any]]]:
+    """Questions, answers and reports as their senders put them out and others got them, in the order of time."""
+    frames, found = facts.evidence.frames, list[tuple[int, type[Pdu], dict[str, Any]]]()
+    for kind, names in _TOLD.items():
+        rows = frames.of_type(kind)
+        own = (frames.direction[rows] != OUT) | (frames.node[rows] == frames.src[rows])
+        rows = rows[(frames.node[rows] > 0) & own]
+        columns = [frames.said(rows, name) for name in names]
+        for at, *told in zip(rows.tolist(), *columns, strict=True):
+            found.append((at, kind, dict(zip(names, told, strict=True))))
+    yield from sorted(found, key=lambda one: (frames.time_ns[one[0]], one[0]))
+
+
+_TOLD: dict[type[Pdu], tuple[str, ...]] = {
+    HimQuery: ("hash", "attempt", "view"),
+    HimAnswer: ("hash", "flags", "view"),
+    HimReport: ("suspects", "view"),
+}
