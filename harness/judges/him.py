@@ -526,6 +526,13 @@ def _loss_free(one: _Message, frames: list[Frame]) -> bool:
     return out[_DATA] == 1 and arrived == copies and _succeeded(one)
 
 
+def _somebody_stopped(facts: Facts, one: _Message, frames: list[Frame]) -> bool:
+    """A member whose process ended meanwhile leaves questions unanswered that came to its host."""
+    last_ns = max((frame.time_ns for frame in frames), default=0)
+    stopped = [life.stopped.time_ns for life in facts.lives if life.node in one.members and life.stopped]
+    return any(one.sending.time_ns <= time_ns <= last_ns for time_ns in stopped)
+
+
 def _loss_free_messages(facts: Facts) -> Iterator[tuple[_Message, list[Frame]]]:
     unheard, refused = _unheard(facts), defaultdict[tuple[int, int], set[int]](set)
     for event in facts.of(NoteKind.REFUSED):
@@ -535,7 +542,7 @@ def _loss_free_messages(facts: Facts) -> Iterator[tuple[_Message, list[Frame]]]:
         taken = key not in unheard and one.members.isdisjoint(
             refused[key]
         )  # who has a new view refuses what comes late
-        if taken and _loss_free(one, frames):
+        if taken and _loss_free(one, frames) and not _somebody_stopped(facts, one, frames):
             yield one, frames
 
 
