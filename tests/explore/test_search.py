@@ -254,6 +254,31 @@ def test_the_command_says_whether_something_was_found(tmp_path: Path, capsys: py
     assert Path(failure["file"]).is_file() and failure["network"] is None
 
 
+def test_one_kind_of_pdu_at_most_is_lost_for_ever() -> None:
+    """Questions of the one and answers to the other would keep both of them asking."""
+    endless = [
+        sum(isinstance(one, Drop) and one.count is None and one.for_ns is None for one in case.fault)
+        for case in drawn(base_of("cmd", ['explore.faults=["drop"]']), 1, 300)
+    ]
+    assert max(endless) == 1 and sum(endless) > 20
+
+
+def test_those_whom_a_fault_spares_talk_meanwhile() -> None:
+    """After it began, they alone; and what they say at first somebody else is told, too."""
+    talks = 0
+    for case in drawn(base_of("st", ['explore.faults=["pause"]', "explore.nodes=[4]"]), 1, 600):
+        assert isinstance(case.workload, Script)
+        for fault in case.fault:
+            spared = {node for node in case.nodes if node not in getattr(fault, "node", ())}
+            later = sorted(
+                (one for one in case.workload.message if one.at_ns >= fault.at_ns), key=lambda one: one.at_ns
+            )
+            speakers = {one.node for one in later}
+            others = len(later) > 3 and len(speakers) > 1 and speakers <= spared and not set(later[0].to) <= spared
+            talks += others and all(set(one.to) <= spared for one in later[2:] if one.to)
+    assert talks > 8
+
+
 def test_a_search_without_faults_changes_no_case_into_one_with_a_fault() -> None:
     hunt = Hunt(base_of("cmd", ["explore.most_faults=0"]), 1)
     for _ in range(3):
