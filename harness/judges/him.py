@@ -185,6 +185,8 @@ def failure_is_told(facts: Facts) -> Finding:
         told += 1
         took = result.time_ns - one.sending.time_ns
         limit = None if decided is None else decided + _more_rounds_ns(facts, one, result)
+        if limit is not None:
+            limit += _waits_ns(facts, one, result)
         if limit is not None and took > limit:
             return Broken(
                 f"n{one.sending.node} was told {result.text} of {_name(one)} after {took} ns; {limit} ns were allowed",
@@ -290,6 +292,19 @@ def _rounds(facts: Facts, one: _Message, result: Event) -> Broken | None:
     if _failed(one) and told.round < most and not views and not left:
         return Broken(f"{_name(one)} failed after {told.round} repetitions, not {most}", (one.sending, result))
     return None
+
+
+def _waits_ns(facts: Facts, one: _Message, result: Event) -> int:
+    """A round more for each member that its sender had to serve by a copy of his own, of which there is an alarm; and
+    before a SUCCESS each round may end with questions, and a wait for those who test only since they were served."""
+    options = facts.evidence.options
+    if not isinstance(options, HimOptions):
+        return 0
+    asking_ns = ((1 << options.q) - 1) * options.rto_max_ns
+    mine = [event for event in facts.of(NoteKind.ALARM) if (event.about, event.seq) == (result.about, result.seq)]
+    served = sum(event.node == event.about and event.text == "no multicast" for event in mine)
+    rounds = 0 if _failed(one) else options.maxfail + 1 + len(_views_meanwhile(facts, one, result))
+    return (served + rounds) * (_round_ns(options) + asking_ns)
 
 
 def _alarm_limit_ns(facts: Facts) -> int | None:

@@ -46,6 +46,11 @@ CASES = [
     ("HI-2", "1+a 1-a 2-a 2[1,2,3 @75 1$a:3 end", FAIL),  # another node's
     ("HI-2", "1[1,2,3 1+a 1-a 2-a @75 1$a:3 end", FAIL),  # it was before
     ("HI-2", "1+a 1-a 2-a 3-a @200 1$a end", FAIL),  # a SUCCESS is told in time, too
+    # 71 ms, 22 ms for questions and waits, and 11 ms for who was served alone.
+    ("HI-2", "1+a 1-a 2-a 3-a @90 1$a end", PASS),
+    ("HI-2", "1+a 1-a 2-a 3-a @98 1$a end", FAIL),
+    ("HI-2", "1+a 1-a 2-a 3-a 1!3,no_multicast@a @98 1$a end", PASS),
+    ("HI-2", "1+a 1-a 2-a 3-a 2!3,no_multicast@a @98 1$a end", FAIL),  # another one said so
     ("HI-2", f"{_HELD} 1$a 1$a end", FAIL),  # told twice
     ("HI-2", f"{_HELD} 1$a#1 end", PASS),
     ("HI-2", f"{_HELD} 1$a#2 end", FAIL),  # it is repeated once ...
