@@ -36,7 +36,7 @@ _PACES = (10, 100)  # of a talk, in ticks
 FAR_NS = 60_000_000_000  # by which a clock is set, where a protocol does not bound it
 _DRIFTS_PPB = (100_000, -100_000, 10_000_000, -10_000_000)
 _NEAR = (4, 12)  # messages, at most, that are drawn near faults
-_SLOW_BPS = 1_000_000
+_SLOW = Impairment(rate_bps=1_000_000)
 _BUFFER_BYTES = 4096  # a slow reader's: a few frames
 
 
@@ -60,9 +60,13 @@ class Times:
         return draw.number(0, 1000) * self.tick_ns
 
     def node(self, draw: Draw, case: Scenario) -> str:
-        """Any of them, or one that is in trouble already: it seldom comes alone."""
+        """One of any, or one that is in trouble already: it seldom comes alone."""
+        return draw.one(self.nodes(draw, case))
+
+    def nodes(self, draw: Draw, case: Scenario) -> Sequence[str]:
+        """All of them, or those that are in trouble already."""
         known = [node for node in case.nodes if node in self.struck]
-        return draw.one(known if known and draw.yes() else case.nodes)
+        return known if known and draw.yes() else case.nodes
 
     def length(self, draw: Draw) -> int:
         """Short or long, or about as long as somebody waits."""
@@ -189,7 +193,7 @@ def script(draw: Draw, case: Scenario, space: Explore) -> Script:
 
 def said_near(draw: Draw, case: Scenario, space: Explore, faults: Sequence[Fault]) -> list[Message]:
     """What a fault has broken shows in what is said soon after it; or by those whom it spares, as soon as it begins."""
-    times = Times(space.within_ns, edges(faults), space.waits)
+    times = Times(space.within_ns, edges(faults), space.waits, struck(faults))
     count, manner = draw.number(0, draw.one(_NEAR)), draw.number(0, 3)
     if not count or manner < 2:
         return [another_message(draw, case, space, times) for _ in range(count)]
@@ -230,18 +234,18 @@ def talk(
 
 
 def message(draw: Draw, case: Scenario, space: Explore, times: Times, begin_ns: int = 0) -> Message:
-    """One of any node."""
-    nodes, kinds, sizes = case.nodes, space.destinations, space.payload
-    tick, node, kind, size, mask = draw.numbers(1001, len(nodes), len(kinds), len(sizes), 1 << min(len(nodes), 8))
-    others = [one for one in nodes if one != nodes[node]] or [nodes[node]]
+    """One of any node, or of one that is in trouble: who comes back has something to say."""
+    nodes, who, kinds, sizes = case.nodes, times.nodes(draw, case), space.destinations, space.payload
+    tick, node, kind, size, mask = draw.numbers(1001, len(who), len(kinds), len(sizes), 1 << min(len(nodes), 8))
+    others = [one for one in nodes if one != who[node]] or [who[node]]
     to: tuple[str, ...] = ()  # all
     if kinds[kind] == "self":
-        to = (nodes[node],)
+        to = (who[node],)
     elif kinds[kind] == "one":
         to = (others[mask % len(others)],)
     elif kinds[kind] == "some":
         to = tuple(one for number, one in enumerate(nodes) if mask >> number & 1) or (others[0],)
-    return Message(at_ns=begin_ns + tick * times.tick_ns, node=nodes[node], to=to, data="x" * sizes[size])
+    return Message(at_ns=begin_ns + tick * times.tick_ns, node=who[node], to=to, data="x" * sizes[size])
 
 
 def another_message(draw: Draw, case: Scenario, space: Explore, times: Times) -> Message:
@@ -282,7 +286,7 @@ def impairments(draw: Draw, case: Scenario, space: Explore) -> tuple[Impair, ...
         special = draw.one(ports)
         there = Impairment(loss=draw.one(space.loss), delay_ns=draw.one(space.delay))
         if space.most_faults and "impair" in space.faults and draw.yes():
-            there = draw.one(troubles(case, delay_ns or Times(space.within_ns).tick_ns))
+            there = draw.one((*troubles(case, delay_ns or Times(space.within_ns).tick_ns), _SLOW))
         found, on = [Impair(on=(special,), impairment=there)], tuple(port for port in ports if port != special)
     return (*([Impair(on=on, impairment=usual)] if on and usual != Impairment() else []), *found)
 
@@ -302,9 +306,9 @@ def troubles(case: Scenario, delay_ns: int) -> list[Impairment]:
         Impairment(duplicate=0.3),
         Impairment(corrupt=0.3),
     ]
-    if case.topology.kind != "one_channel":  # of one order, and of one pace, from which time-outs follow
+    if case.topology.kind != "one_channel":  # of one order, and of a pace from which time-outs follow at the start
         found += [
-            Impairment(rate_bps=_SLOW_BPS),
+            _SLOW,
             Impairment(delay_ns=delay_ns, jitter_ns=delay_ns),
             Impairment(delay_ns=delay_ns, reorder=0.3),
         ]
@@ -333,7 +337,7 @@ def some_kinds(draw: Draw, kinds: Sequence[T]) -> tuple[T, ...]:
     mask = draw.number(0, (1 << len(kinds)) - 1)
     if draw.yes():
         mask &= draw.number(0, (1 << len(kinds)) - 1)
-    return tuple(kind for number, kind in enumerate(kinds) if mask >> number & 1) or tuple(kinds)
+    return tuple(kind for number, kind in enumerate(kinds) if mask >> number & 1) or (draw.one(kinds),)
 
 
 def some_faults(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
@@ -384,10 +388,11 @@ def _flags(protocol: str, title: str) -> tuple[str, ...]:
 
 
 def _stop(draw: Draw, case: Scenario, times: Times, kind: type[Crash] | type[Leave]) -> list[Fault]:
-    """Mostly they come back, and sometimes it happens to them again: soon, or when they say some certain thing."""
-    at_ns, node = times.instant(draw), draw.some(case.nodes, 2)
+    """Mostly they come back, and sometimes it happens to them again, perhaps for good: soon, or when they say some
+    certain thing."""
+    at_ns, node = times.instant(draw), draw.some(times.nodes(draw, case), 2)
     found: list[Fault] = [kind(at_ns=at_ns, node=node)]
-    for again in draw.one(((False,), (False,), (True, False), ())):
+    for again in draw.one(((False,), (False,), (True, False), (True,), ())):
         at_ns += times.length(draw)
         found.append(Restart(at_ns=at_ns, node=node))
         if again and titles(case.protocol) and draw.yes():

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.explore.draw import Draw, Drawing, Times, another_message, bearable, said_near, some_faults, with_messages
+from harness.explore.draw import (
+    Draw,
+    Drawing,
+    Times,
+    another_message,
+    bearable,
+    said_near,
+    some_faults,
+    struck,
+    with_messages,
+)
 from harness.explore.edit import option_values
 from harness.scenario.explore import Explore
 from harness.scenario.model import Scenario, Script
@@ -26,7 +36,8 @@ def mutated(parents: Sequence[Parent], space: Explore) -> Drawing:
 
     def made(draw: Draw) -> Scenario:
         parent = draw.one(parents)
-        case, times = parent.case, Times(space.within_ns, parent.moments, space.waits)
+        case = parent.case
+        times = Times(space.within_ns, parent.moments, space.waits, struck(case.fault))
         for _ in range(draw.number(1, CHANGES)):
             case = draw.one(_CHANGES)(draw, case, space, times)
         return bearable(case)
