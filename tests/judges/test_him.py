@@ -181,6 +181,9 @@ COUNTS = [
     ("HI-7", f"{_MULTICAST} {_TESTS} 1$a", PASS),
     ("HI-7", f"{_MULTICAST} {_TESTS} n1>END/1a n2<END/1a n3<END/1a 1$a", PASS),  # END comes on top
     ("HI-7", f"{_MULTICAST} {_TESTS} n2>QUERY/2a n3<QUERY/2a 1$a", FAIL),
+    ("HI-7", f"{_MULTICAST} x3 n2>QUERY/2a n3<QUERY/2a 1$a", PASS),  # nobody was there to answer
+    ("HI-7", f"{_MULTICAST} n2>QUERY/2a n3<QUERY/2a x3 1$a", FAIL),
+    ("HI-6", f"{_MULTICAST} {_TESTS} x3 n2>ANSWER/2a n1<ANSWER/2a 1$a", PASS),
     ("HI-7", f"{_MULTICAST} {_TESTS} hole 1$a", UNKNOWN),
     # 3 dies before it is asked by 2, who asks again.
     ("HI-7", f"{_MULTICAST} {_TESTS} x3 n2>QUERY/2a n3<QUERY/2a n2>QUERY/2a n3<QUERY/2a 1$a", PASS),
