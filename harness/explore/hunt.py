@@ -68,7 +68,7 @@ class Hunt:
         self.batches += 1
 
         def made(draw: Draw) -> Scenario:
-            return draw.one((fresh, changed))(draw)
+            return draw.one((fresh, fresh, fresh, changed))(draw)
 
         for case in drawn(made, self.seed * 1_000_003 + self.batches, batch_of(self.network)):
             found = self.visit(case)
