@@ -416,14 +416,15 @@ def _befell(facts: Facts, proposed: Event, absent: int, time_ns: int) -> bool:
         parts = _parts(event.fault, {absent, proposer}, facts.evidence.nodes)
         if event.time_ns <= time_ns and parts and not _over(facts, event, since_ns):
             return True
+    asking = since_ns, proposed.time_ns
     if _is_alone(facts, proposed):
-        return _lost_in_each_round(facts, (HimJoin, HimView), (0, 0), (proposer, absent), since_ns)
+        return _lost_in_each_round(facts, (HimJoin, HimView), (0, 0), (proposer, absent), asking)
     ended = [one for one in _messages(facts) if one.sending.node == proposer]
     ended = [one for one in ended if one.result and one.result.time_ns <= time_ns]
     if not ended:
         return False
     last = max(ended, key=lambda one: one.result.time_ns if one.result else 0)
-    return _lost_in_each_round(facts, _PACKETS, (last.sending.about, last.sending.seq), (proposer, absent), since_ns)
+    return _lost_in_each_round(facts, _PACKETS, (last.sending.about, last.sending.seq), (proposer, absent), asking)
 
 
 def _is_alone(facts: Facts, view: Event) -> bool:
@@ -436,10 +437,15 @@ def _is_alone(facts: Facts, view: Event) -> bool:
 
 
 def _lost_in_each_round(
-    facts: Facts, kinds: tuple[type[HimPdu], ...], message: tuple[int, int], between: tuple[int, int], since_ns: int
+    facts: Facts,
+    kinds: tuple[type[HimPdu], ...],
+    message: tuple[int, int],
+    between: tuple[int, int],
+    asking: tuple[int, int],
 ) -> bool:
-    """While the second was asked, whom the first took out then, did each round lose something between them? A round in
-    which all arrived would have cleared it, whatever had been lost before."""
+    """While the second was asked, whom the first took out then, did each round lose something between them, or was it
+    still on its way? A round in which all arrived would have cleared it, whatever had been lost before."""
+    since_ns, until_ns = asking
     out, came = Counter[tuple[int, str, int]](), set[tuple[int, str, int]]()  # packets; each that came, but for doubles
     seen = facts.evidence.frames
     for kind in kinds:
@@ -449,6 +455,8 @@ def _lost_in_each_round(
         told = zip(seen.rows(rows), seen.said(rows, "round"), seen.said(rows, "tsval"), strict=True)
         for frame, number, stamp in told:
             packet = number, f"{frame.src} {frame.title}", stamp
+            if frame.time_ns > until_ns:
+                continue
             if frame.direction == "in" and (not frame.multicast or frame.at == f"n{between[1]}"):
                 came.add(packet)
             elif frame.direction == "out" and frame.time_ns >= since_ns:

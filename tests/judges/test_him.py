@@ -141,6 +141,8 @@ CASES = [
     # Nor is what was lost long before 3 was asked, which may take 52 ms.
     ("HI-5", "1+a n1>DATA/1a @90 n1>QUERY/1a n3<QUERY/1a 1$a:3 1[1,2#131073", FAIL),
     ("HI-5", "1+a @90 n1>DATA/1a n1>QUERY/1a n3<QUERY/1a 1$a:3 1[1,2#131073", PASS),
+    ("HI-5", "1+a n1>QUERY/1a n3<QUERY/1a n3>ANSWER/3a 1$a:3 1[1,2#131073 n1<ANSWER/3a", PASS),  # it came too late
+    ("HI-5", "1+a n1>QUERY/1a n3<QUERY/1a n3>ANSWER/3a n1<ANSWER/3a 1$a:3 1[1,2#131073", FAIL),
 ]
 
 
