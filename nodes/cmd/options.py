@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, fields
 from typing import Annotated, Literal
 
 SchemeName = Literal["s_records", "unpruned", "matrix"]
+# `retry` doubles, so that a small one does no harm. Where it may not, a copy is repeated so often on every round trip.
+LEAST_RETRY_MAX_NS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,10 @@ class CmdOptions:
             raise ValueError("queue_limit, window and attempts must be at least 1")
         if not 0 < self.retry_ns <= self.retry_max_ns:
             raise ValueError("retry must be positive and at most retry_max")
+        if self.retry_max_ns < LEAST_RETRY_MAX_NS:
+            raise ValueError(
+                "retry_max must be at least 1 ms: else repetitions fill the network before an answer can come"
+            )
 
     def switches(self) -> Printed:
         """Which rules are the printed ones."""

@@ -4,6 +4,7 @@ from nodes.delta.machine import Delta
 from nodes.delta.notes import Delivered, Dropped, Sent
 from nodes.delta.options import DeltaOptions
 from nodes.delta.pdus import MOMENT, PDUS
+from nodes.delta.rules import silent_until_expiry
 from nodes.facet import Milestone, ProtocolSpec
 
 MOST_TAGGED = 256  # nodes of which a set without a bound can have all others: its length is a byte
@@ -36,5 +37,5 @@ PROTOCOL = ProtocolSpec(
     pdus=PDUS,
     moment=MOMENT,
     # So long a message may wait for one that never comes, and who comes back is silent (R7).
-    silence_ns=lambda options: int(options.limit_ns + options.epsilon_ns),
+    silence_ns=lambda options: silent_until_expiry(options.limit_ns, options.epsilon_ns),
 )

@@ -81,12 +81,15 @@ def accept_overtaken(ts: int, over_ns: int) -> bool:
 # D-DC-14, R7: an agent that comes back has lost CB, so what it sends does not name what its earlier life sent, and can
 # be delivered first; the older message then is overtaken although it comes in time. Invariant of R7: when a message
 # of a later life can be delivered (R0), every message of an earlier one has arrived or expired, by the receiver's own
-# clock. The ε on top of Δ' is for a clock that was set back, within ε, while nobody looked.
+# clock. The ε on top of Δ' is for a clock that was set back, within ε, while nobody looked; AHEAD_NS for time stamps of
+# what the earlier life sent at one reading of its clock, each a nanosecond above the last (D-DC-2).
+
+AHEAD_NS = 1_000_000  # so many messages
 
 
 def silent_until_expiry(limit_ns: int, epsilon_ns: int) -> int:
     """R7: for so long after a restart nothing is sent, only received."""
-    return limit_ns + epsilon_ns + 1
+    return limit_ns + epsilon_ns + AHEAD_NS
 
 
 def speaking_at_once(limit_ns: int, epsilon_ns: int) -> int:

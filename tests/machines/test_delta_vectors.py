@@ -10,7 +10,7 @@ import pytest
 from harness.world import Clock, World
 from nodes.delta.machine import Delta
 from nodes.delta.options import DeltaOptions, Printed
-from nodes.machine import Log, Received, Send, Setting, Submit
+from nodes.machine import Log, Received, Send, Setting, Submit, Wake
 from nodes.wire import Pdu
 from nodes.wire.delta import DeltaData
 from nodes.wire.note import NoteKind
@@ -328,6 +328,19 @@ def test_nobody_waits_for_a_message_of_an_earlier_life_of_its_own() -> None:
     answer = data(2, (1,), at(1), (1, 0, 0), cb=((1, at(0)),))
     kinds = [log.kind for log in agent().step(Received(answer), at(2)) if isinstance(log, Log)]
     assert kinds == [NoteKind.DELIVERED]
+
+
+def test_a_later_life_is_above_all_that_was_sent_in_one_go() -> None:
+    """The time stamps of an earlier life may lead its clock, by one for each message; it comes back in that instant."""
+    machine = agent()
+    outputs = [one for number in range(1, 101) for one in machine.step(Submit(number, (2,), b""), at(0))]
+    last = max(output.pdu.ts for output in outputs if isinstance(output, Send) and isinstance(output.pdu, DeltaData))
+    later = Delta(Setting(me=1, members=(1, 2, 3), seed=0, incarnation=2), DELTA_5)
+    assert not [output for output in later.step(Submit(101, (2,), b""), at(0)) if isinstance(output, Send)]
+    assert later.deadline is not None
+    (sent,) = [output.pdu for output in later.step(Wake(), later.deadline) if isinstance(output, Send)]
+    assert isinstance(sent, DeltaData)
+    assert sent.ts > last + DELTA_5.limit_ns
 
 
 def test_no_destination_is_refused() -> None:

@@ -71,6 +71,13 @@ def test_hold_lies_between_a_third_and_a_half() -> None:
             DeltaOptions(delta_ns=200, epsilon_ns=100, hold_ns=hold_ns)
 
 
+def test_the_time_between_repetitions_may_grow() -> None:
+    """Repeated every nanosecond, a few copies on a way of some milliseconds keep all busy for ever."""
+    assert CmdOptions(retry_ns=1, retry_max_ns=MS).retry_max_ns == MS
+    with pytest.raises(ValueError, match="at least 1 ms"):
+        CmdOptions(retry_ns=1, retry_max_ns=MS - 1)
+
+
 def test_a_key_is_needed_to_seal() -> None:
     for key in ({"key": "k"}, {"key_file": "f"}):
         assert HimOptions(auth="hmac", **key).auth == "hmac"  # type: ignore[arg-type]
@@ -109,7 +116,7 @@ def test_the_times_of_him() -> None:
 def test_what_delta_waits_for_and_how_many_nodes_its_sets_can_have() -> None:
     options = DeltaOptions(delta_ns=20, epsilon_ns=6)
     assert (options.limit_ns, options.held_ns) == (26, 10)
-    assert delta.PROTOCOL.silence_ns(options) == 32
+    assert delta.PROTOCOL.silence_ns(options) == 32 + MS
     for scheme in ("unbounded", "hold"):
         assert not delta.misfit(DeltaOptions(scheme=scheme), 256, 0)
         assert "at most 256" in delta.misfit(DeltaOptions(scheme=scheme), 257, 0)
