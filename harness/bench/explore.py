@@ -20,7 +20,7 @@ from nodes.protocols import protocol as protocol_of
 _CASES = 600  # of a search, whose time is taken
 _CPU_S = 15.0  # for one rule, at most
 _ALONE = "explore.most_faults=0"
-_ALSO = {"him": ("him.confirm=evidence", 'explore.options.adj=["ring"]')}
+_ALSO = {"him": ("him.confirm=evidence", 'explore.options={adj=["ring"]}')}  # and no fewer questions or reports than usual
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,6 +289,7 @@ def test_a_search_without_faults_changes_no_case_into_one_with_a_fault() -> None
 
 def test_a_search_ends_at_a_plateau(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["explore", "delta", "--plateau", "40", "--jobs", "1", "--memory-only", "--json", "--out", str(tmp_path)]
+    words += ["--seconds", "600"]  # also on a busy machine
     assert main(words) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["ended"] == "a plateau" and 0 < told["newest_run"] <= told["runs"] - 40
