@@ -20,7 +20,8 @@ from nodes.protocols import protocol as protocol_of
 _CASES = 600  # of a search, whose time is taken
 _CPU_S = 15.0  # for one rule, at most
 _ALONE = "explore.most_faults=0"
-_ALSO = {"him": ("him.confirm=evidence", 'explore.options={adj=["ring"]}')}  # and no fewer questions or reports than usual
+# Where the tree hides nothing, with no fewer questions and reports than usual.
+_ALSO = {"him": ("him.confirm=evidence", 'explore.options={adj=["ring"]}')}
 
 
 @dataclass(frozen=True, slots=True)
