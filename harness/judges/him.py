@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +11,7 @@ from captures.evidence import OUT, Event, Frame
 from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
 from harness.judges.common import no_duplication
 from harness.judges.facts import Facts, name_of
+from harness.judges.him_messages import PACKETS, HimMessage, failed, him_messages, succeeded
 from nodes.him.notes import Result
 from nodes.him.options import HimOptions
 from nodes.wire.fault import FaultNote
@@ -21,50 +20,16 @@ from nodes.wire.him import (
     HimAnswer,
     HimConfirm,
     HimData,
-    HimEnd,
     HimJoin,
     HimPdu,
     HimQuery,
-    HimReport,
     HimView,
     proposer_of,
 )
 from nodes.wire.note import Delivered, NoteKind, said
 
-_PACKETS = (HimData, HimQuery, HimAnswer, HimReport)  # what §4 of the paper counts; END comes on top
-_DATA = HimData.TYPE.name
 _LAST = 1 << 62  # of all NOTEs of a node
 _SLACK_NS = 50_000_000  # scheduling and the own packets' time on the network
-
-
-@dataclass(slots=True)
-class _Message:
-    """One message of one sender."""
-
-    sending: Event
-    members: frozenset[int]  # whom it was sent to: the sender's view then
-    deliveries: dict[int, Event]  # node -> its first
-    latest: dict[int, Event]  # node -> its last: who began anew has lost what it had
-    result: Event | None
-    told: int = 0  # how many results there are
-
-
-def _messages(facts: Facts) -> list[_Message]:
-    results = {(event.about, event.seq): event for event in reversed(facts.of(NoteKind.RESULT))}
-    told = Counter((event.about, event.seq) for event in facts.of(NoteKind.RESULT))
-    deliveries: dict[tuple[int, int], dict[int, Event]] = defaultdict(dict)
-    latest: dict[tuple[int, int], dict[int, Event]] = defaultdict(dict)
-    for event in facts.deliveries:
-        deliveries[event.about, event.seq].setdefault(event.node, event)
-        latest[event.about, event.seq][event.node] = event
-    messages = []
-    for key, sending in zip(facts.keys, facts.sendings, strict=True):
-        if sending is None:
-            continue
-        members = frozenset(sending.peers)
-        known = deliveries.get(key, {}), latest.get(key, {}), results.get(key), told[key]
-        messages.append(_Message(sending, members, *known))
-    return sorted(messages, key=lambda one: one.sending.time_ns)
 
 
 def _hash(facts: Facts, delivery: Event) -> int:
@@ -73,25 +38,13 @@ def _hash(facts: Facts, delivery: Event) -> int:
     return told.digest if told else 0
 
 
-def _name(one: _Message) -> str:
-    return name_of(one.sending.about, one.sending.seq)
-
-
-def _succeeded(one: _Message) -> bool:
-    return one.result is not None and one.result.text.upper().startswith("SUCCESS")
-
-
-def _failed(one: _Message) -> bool:
-    return one.result is not None and one.result.text.upper().startswith("FAIL")
-
-
 @judge_of(
     "HI-1", "integrity: when the sender reports SUCCESS, every current member holds the message, with the same hash"
 )
 def success_is_true(facts: Facts) -> Finding:
     true = 0
-    for one in _messages(facts):
-        if not _succeeded(one) or one.result is None:
+    for one in him_messages(facts):
+        if not succeeded(one) or one.result is None:
             continue
         true += 1
         members, again = one.members - _removed(facts, one), _let_in_again(facts, one)
@@ -101,28 +54,28 @@ def success_is_true(facts: Facts) -> Finding:
                 delivery = one.latest.get(member)
             if delivery is None or delivery.incarnation < again.get(member, 0):
                 return Broken(
-                    f"n{one.sending.node} was told SUCCESS of {_name(one)}, which n{member} never got",
+                    f"n{one.sending.node} was told SUCCESS of {one.name}, which n{member} never got",
                     (one.result,),
                     (one.sending,),
                     by_absence=True,
                 )
             if delivery.time_ns > one.result.time_ns:
                 return Broken(
-                    f"n{one.sending.node} was told SUCCESS of {_name(one)} before n{member} had it",
+                    f"n{one.sending.node} was told SUCCESS of {one.name} before n{member} had it",
                     (one.result, delivery),
                     (one.sending,),
                 )
             own = one.deliveries.get(one.sending.node)
             if own is not None and _hash(facts, own) != _hash(facts, delivery):
                 return Broken(
-                    f"n{one.sending.node} was told SUCCESS of {_name(one)}, but n{member} holds other bytes",
+                    f"n{one.sending.node} was told SUCCESS of {one.name}, but n{member} holds other bytes",
                     (one.result, own, delivery),
                     (one.sending,),
                 )
     return Holds(f"all {true} SUCCESSes were true")
 
 
-def _removed(facts: Facts, one: _Message) -> frozenset[int]:
+def _removed(facts: Facts, one: HimMessage) -> frozenset[int]:
     """Who is no current member any more when the sender is told: the views it installed meanwhile."""
     assert one.result is not None
     removed: frozenset[int] = frozenset()
@@ -134,7 +87,7 @@ def _removed(facts: Facts, one: _Message) -> frozenset[int]:
     return removed
 
 
-def _let_in_again(facts: Facts, one: _Message) -> dict[int, int]:
+def _let_in_again(facts: Facts, one: HimMessage) -> dict[int, int]:
     """Members that began anew, as the sender knew when it was told: in a view that it installed meanwhile. Each with
     the incarnation that it has since then."""
     assert one.result is not None
@@ -143,7 +96,7 @@ def _let_in_again(facts: Facts, one: _Message) -> dict[int, int]:
     return {life.node: life.incarnation for life in again if proposer_of(life.views[0].seq) != life.node}
 
 
-def _views_meanwhile(facts: Facts, one: _Message, end: Event) -> list[Event]:
+def _views_meanwhile(facts: Facts, one: HimMessage, end: Event) -> list[Event]:
     """Those that its sender installed while it was under way, perhaps in the instant in which it was sent, or ended."""
     views = [view for life in facts.lives if life.node == one.sending.node for view in life.views]
     sent, own = (one.sending.time_ns, one.sending.number), end.node == one.sending.node
@@ -160,24 +113,24 @@ def failure_is_told(facts: Facts) -> Finding:
     decided = _decision_limit_ns(facts)
     waiting: Finding | None = None
     told = 0
-    for one in _messages(facts):
+    for one in him_messages(facts):
         if _forgotten(facts, one):
             continue
         unreached = sorted(one.members - one.deliveries.keys())
         result = one.result
         if result is None:
             if facts.end in ("quiet", "livelock"):
-                return Broken(f"n{one.sending.node} was told nothing of {_name(one)}", (one.sending,), by_absence=True)
-            waiting = Undecided(f"the run ended before n{one.sending.node} was told of {_name(one)}")
+                return Broken(f"n{one.sending.node} was told nothing of {one.name}", (one.sending,), by_absence=True)
+            waiting = Undecided(f"the run ended before n{one.sending.node} was told of {one.name}")
             continue
         if one.told > 1:
-            return Broken(f"n{one.sending.node} was told {one.told} times how {_name(one)} ended", (result,))
+            return Broken(f"n{one.sending.node} was told {one.told} times how {one.name} ended", (result,))
         wrong = _rounds(facts, one, result)
         if wrong is not None:
             return wrong
-        if unreached and not _failed(one):
+        if unreached and not failed(one):
             return Broken(
-                f"n{unreached[0]} never got {_name(one)}, and n{one.sending.node} was told {result.text}",
+                f"n{unreached[0]} never got {one.name}, and n{one.sending.node} was told {result.text}",
                 (result,),
                 (one.sending,),
                 by_absence=True,
@@ -189,7 +142,7 @@ def failure_is_told(facts: Facts) -> Finding:
             limit += _waits_ns(facts, one, result)
         if limit is not None and took > limit:
             return Broken(
-                f"n{one.sending.node} was told {result.text} of {_name(one)} after {took} ns; {limit} ns were allowed",
+                f"n{one.sending.node} was told {result.text} of {one.name} after {took} ns; {limit} ns were allowed",
                 (one.sending, result),
             )
     if decided is None and told:
@@ -213,7 +166,7 @@ def _held_by_all_or_told(facts: Facts) -> Finding:
         told.setdefault((event.about, event.seq), event)
     since_ns, decided = _up_since_ns(facts), _alarm_limit_ns(facts)
     torn = 0
-    for one in _messages(facts):
+    for one in him_messages(facts):
         alive = {node for node in one.members if since_ns.get(node, one.sending.time_ns) < one.sending.time_ns}
         holders = {node for node in alive if node in one.deliveries}
         if not holders or holders == alive:
@@ -223,7 +176,7 @@ def _held_by_all_or_told(facts: Facts) -> Finding:
         if alarm is None:
             without = min(alive - holders)
             return Broken(
-                f"n{min(holders)} holds {_name(one)}, n{without} does not, and nobody gave the alarm",
+                f"n{min(holders)} holds {one.name}, n{without} does not, and nobody gave the alarm",
                 (one.deliveries[min(holders)],),
                 (one.sending,),
                 by_absence=True,
@@ -234,7 +187,7 @@ def _held_by_all_or_told(facts: Facts) -> Finding:
         took = alarm.time_ns - one.sending.time_ns
         if took > limit:
             return Broken(
-                f"n{alarm.node} gave the alarm about {_name(one)} after {took} ns; {limit} ns were allowed",
+                f"n{alarm.node} gave the alarm about {one.name} after {took} ns; {limit} ns were allowed",
                 (one.sending, alarm),
             )
     return Holds(f"of {torn} messages that some survivors hold and others do not, somebody gave the alarm in time")
@@ -250,7 +203,7 @@ def _up_since_ns(facts: Facts) -> dict[int, int]:
     return since_ns
 
 
-def _forgotten(facts: Facts, one: _Message) -> bool:
+def _forgotten(facts: Facts, one: HimMessage) -> bool:
     """The process that sent it has ended, and with it whoever was to be told; a later one knows nothing of it."""
     who = (one.sending.node, one.sending.incarnation)
     return facts.down(who[0]) or any((life.node, life.incarnation) == who and not life.up for life in facts.lives)
@@ -271,14 +224,14 @@ def _round_ns(options: HimOptions) -> int:
     return options.decide_ns or 2 * rto + 2 * ((1 << options.q) - 1) * rto + options.rtry * rto
 
 
-def _more_rounds_ns(facts: Facts, one: _Message, end: Event) -> int:
+def _more_rounds_ns(facts: Facts, one: HimMessage, end: Event) -> int:
     """In every view that its sender installs meanwhile a message is multicast anew, and gets a round more for it."""
     options = facts.evidence.options
     between = len(_views_meanwhile(facts, one, end))
     return between * _round_ns(options) if isinstance(options, HimOptions) else 0
 
 
-def _rounds(facts: Facts, one: _Message, result: Event) -> Broken | None:
+def _rounds(facts: Facts, one: HimMessage, result: Event) -> Broken | None:
     """A message is repeated maxfail times, and once more for each view; before that it fails only if the group that it
     was sent to is no longer there."""
     options, told = facts.evidence.options, said(Result, result.values)
@@ -288,13 +241,13 @@ def _rounds(facts: Facts, one: _Message, result: Event) -> Broken | None:
     most = options.maxfail + views
     left = any(life.stopped and life.node == one.sending.node for life in facts.lives)
     if told.round > most:
-        return Broken(f"{_name(one)} was repeated {told.round} times, more than {most}", (one.sending, result))
-    if _failed(one) and told.round < most and not views and not left:
-        return Broken(f"{_name(one)} failed after {told.round} repetitions, not {most}", (one.sending, result))
+        return Broken(f"{one.name} was repeated {told.round} times, more than {most}", (one.sending, result))
+    if failed(one) and told.round < most and not views and not left:
+        return Broken(f"{one.name} failed after {told.round} repetitions, not {most}", (one.sending, result))
     return None
 
 
-def _waits_ns(facts: Facts, one: _Message, result: Event) -> int:
+def _waits_ns(facts: Facts, one: HimMessage, result: Event) -> int:
     """A round more for each member that its sender had to serve by a copy of his own, of which there is an alarm; and
     before a SUCCESS each round may end with questions, and a wait for those who test only since they were served."""
     options = facts.evidence.options
@@ -303,7 +256,7 @@ def _waits_ns(facts: Facts, one: _Message, result: Event) -> int:
     asking_ns = ((1 << options.q) - 1) * options.rto_max_ns
     mine = [event for event in facts.of(NoteKind.ALARM) if (event.about, event.seq) == (result.about, result.seq)]
     served = sum(event.node == event.about and event.text == "no multicast" for event in mine)
-    rounds = 0 if _failed(one) else options.maxfail + 1 + len(_views_meanwhile(facts, one, result))
+    rounds = 0 if failed(one) else options.maxfail + 1 + len(_views_meanwhile(facts, one, result))
     return (served + rounds) * (_round_ns(options) + asking_ns)
 
 
@@ -419,12 +372,12 @@ def _befell(facts: Facts, proposed: Event, absent: int, time_ns: int) -> bool:
     asking = since_ns, proposed.time_ns
     if _is_alone(facts, proposed):
         return _lost_in_each_round(facts, (HimJoin, HimView), (0, 0), (proposer, absent), asking)
-    ended = [one for one in _messages(facts) if one.sending.node == proposer]
+    ended = [one for one in him_messages(facts) if one.sending.node == proposer]
     ended = [one for one in ended if one.result and one.result.time_ns <= time_ns]
     if not ended:
         return False
     last = max(ended, key=lambda one: one.result.time_ns if one.result else 0)
-    return _lost_in_each_round(facts, _PACKETS, (last.sending.about, last.sending.seq), (proposer, absent), asking)
+    return _lost_in_each_round(facts, PACKETS, (last.sending.about, last.sending.seq), (proposer, absent), asking)
 
 
 def _is_alone(facts: Facts, view: Event) -> bool:
@@ -517,116 +470,3 @@ def _parts(fault: FaultNote, between: set[int], everybody: tuple[int, ...]) -> b
     if fault.kind == "partition":
         return any(between == set(pair) for pair in fault.severed)
     return bool(between & set(fault.nodes or everybody))
-
-
-# Counting packets. A message is loss-free if every copy of every packet about it arrived, in the first round, and every
-# copy of its END: who misses that asks for it.
-
-
-def _about(facts: Facts) -> Iterator[tuple[_Message, list[Frame]]]:
-    frames: dict[tuple[int, int], list[Frame]] = defaultdict(list)
-    seen = facts.evidence.frames
-    packets = seen.of_type(*_PACKETS)
-    # What an outsider sends arrives, but nobody sent it.
-    for frame in seen.rows(packets[np.isin(seen.node[packets], facts.evidence.nodes)]):
-        frames[frame.about, frame.seq].append(frame)
-    for one in _messages(facts):
-        yield one, frames.get((one.sending.about, one.sending.seq), [])
-
-
-def _options(facts: Facts) -> HimOptions:
-    """Another protocol that is judged by its packets is taken for HIM as it is when nothing is chosen."""
-    options = facts.evidence.options
-    return options if isinstance(options, HimOptions) else HimOptions()
-
-
-def _loss_free(one: _Message, frames: list[Frame]) -> bool:
-    # What comes to the host of a node that is no member (its process is dead) is no arrival.
-    places = {f"n{member}" for member in one.members}
-    out = Counter(frame.title for frame in frames if frame.direction == "out")
-    arrived = Counter(frame.title for frame in frames if frame.direction == "in" and frame.at in places)
-    copies = {title: count * (len(one.members) - 1 if title == _DATA else 1) for title, count in out.items()}
-    return out[_DATA] == 1 and arrived == copies and _succeeded(one)
-
-
-def _somebody_stopped(facts: Facts, one: _Message, frames: list[Frame]) -> bool:
-    """A member whose process ended meanwhile leaves questions unanswered that came to its host."""
-    last_ns = max((frame.time_ns for frame in frames), default=0)
-    stopped = [life.stopped.time_ns for life in facts.lives if life.node in one.members and life.stopped]
-    return any(one.sending.time_ns <= time_ns <= last_ns for time_ns in stopped)
-
-
-def _loss_free_messages(facts: Facts) -> Iterator[tuple[_Message, list[Frame]]]:
-    unheard, refused = _unheard(facts), defaultdict[tuple[int, int], set[int]](set)
-    for event in facts.of(NoteKind.REFUSED):
-        refused[event.about, event.seq].add(event.node)
-    for one, frames in _about(facts):
-        key = one.sending.about, one.sending.seq
-        taken = key not in unheard and one.members.isdisjoint(
-            refused[key]
-        )  # who has a new view refuses what comes late
-        if taken and _loss_free(one, frames) and not _somebody_stopped(facts, one, frames):
-            yield one, frames
-
-
-def _unheard(facts: Facts) -> set[tuple[int, int]]:
-    """Messages of which a copy of the END, or a CONFIRM, did not arrive, or may not have: what is asked then is due."""
-    seen = facts.evidence.frames
-    ends = [frame for frame in seen.rows(seen.of_type(HimEnd)) if frame.multicast]
-    sent = {(frame.about, frame.seq) for frame in ends if frame.direction == "out"}
-    heard = Counter(key for key, _ in {((frame.about, frame.seq), frame.at) for frame in ends if _enters_a_node(frame)})
-    confirms = seen.rows(seen.of_type(HimConfirm))
-    confirmed = Counter((frame.about, frame.seq) for frame in confirms if frame.direction == "out")
-    confirmed.subtract((frame.about, frame.seq) for frame in confirms if _enters_a_node(frame))
-    if facts.evidence.damaged:  # then captures do not tell: a frame whose head is damaged is seen, and taken by nobody
-        return sent | set(confirmed)
-    return {key for key in sent if heard[key] < len(facts.evidence.nodes) - 1} | set(+confirmed)
-
-
-def _enters_a_node(frame: Frame) -> bool:
-    return frame.direction == "in" and frame.at.startswith("n")
-
-
-@judge_of("HI-6", "no implosion: the sender of a loss-free message receives at most 2|adj| packets")
-def no_implosion(facts: Facts) -> Finding:
-    options = _options(facts)
-    most = 2 * options.neighbours
-    if options.adj != "ring":
-        return Holds("any number of nodes may choose the sender: the bound is the ring's")
-    seen = 0
-    for one, frames in _loss_free_messages(facts):
-        seen += 1
-        mine = [frame for frame in frames if frame.direction == "in" and frame.at == f"n{one.sending.node}"]
-        if len(mine) > most:
-            where = ", ".join(f"{frame.title} {frame.capture} #{frame.frame}" for frame in mine)
-            return Broken(
-                f"n{one.sending.node} received {len(mine)} packets for {_name(one)}, more than {most}: {where}",
-                (one.sending,),
-            )
-    return (
-        Holds(f"{seen} loss-free messages, at most {most} packets received by their senders") if seen else _none(facts)
-    )
-
-
-def _none(facts: Facts) -> Finding:
-    """No message to count packets of: a claim about loss-free messages then holds, if their packets were looked at."""
-    if len(facts.evidence.frames.of_type(*_PACKETS)) or not len(facts.s_message):
-        return Holds("no message went through without loss: nothing is claimed")
-    return Undecided("no capture shows the packets")
-
-
-@judge_of("HI-7", "cost: a loss-free message in a ring of n takes exactly 2n+1 packets (END apart)")
-def costs(facts: Facts) -> Finding:
-    options = _options(facts)
-    if options.adj != "ring" or options.neighbours != 1:
-        return Holds("the cost is that of the ring with one neighbour")
-    seen = 0
-    for one, frames in _loss_free_messages(facts):
-        seen += 1
-        out = [frame for frame in frames if frame.direction == "out"]
-        due = 2 * len(one.members) + 1
-        if len(out) != due:
-            counts = Counter(frame.title for frame in out)
-            shown = ", ".join(f"{count} {title}" for title, count in sorted(counts.items()))
-            return Broken(f"{_name(one)} took {len(out)} packets, not {due}: {shown}", (one.sending,), by_absence=True)
-    return Holds(f"{seen} loss-free messages took 2n+1 packets each") if seen else _none(facts)
