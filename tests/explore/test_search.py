@@ -17,6 +17,7 @@ from harness.explore import chance
 from harness.explore.base import SPACES, base_of
 from harness.explore.brief import brief
 from harness.explore.corpus import corpus
+from harness.explore.draw import said_near
 from harness.explore.edit import possible, without_node
 from harness.explore.explicit import explicit
 from harness.explore.found import shrunk, write
@@ -34,6 +35,7 @@ from harness.scenario.faults import FAULTS
 from harness.scenario.faults.chosen import Drop
 from harness.scenario.faults.crash import Crash
 from harness.scenario.faults.impair import Change
+from harness.scenario.faults.pause import Pause
 from harness.scenario.faults.restart import Restart
 from harness.scenario.find import shipped
 from harness.scenario.model import Scenario, Script
@@ -264,19 +266,16 @@ def test_one_kind_of_pdu_at_most_is_lost_for_ever() -> None:
 
 
 def test_those_whom_a_fault_spares_talk_meanwhile() -> None:
-    """After it began, they alone; and what they say at first somebody else is told, too."""
+    """All of them, and they alone, from its beginning on."""
+    base = base_of("st", ["explore.nodes=[4]"])
+    space, pause = base.explore, Pause(at_ns=100 * MS, node=("n2",), for_ns=20 * MS)
+    assert space is not None
+    (case,) = drawn(base, 1, 1)
     talks = 0
-    for case in drawn(base_of("st", ['explore.faults=["pause"]', "explore.nodes=[4]"]), 1, 600):
-        assert isinstance(case.workload, Script)
-        for fault in case.fault:
-            spared = {node for node in case.nodes if node not in getattr(fault, "node", ())}
-            later = sorted(
-                (one for one in case.workload.message if one.at_ns >= fault.at_ns), key=lambda one: one.at_ns
-            )
-            speakers = {one.node for one in later}
-            others = len(later) > 3 and len(speakers) > 1 and speakers <= spared and not set(later[0].to) <= spared
-            talks += others and all(set(one.to) <= spared for one in later[2:] if one.to)
-    assert talks > 8
+    for said in chance.drawn(lambda draw: said_near(draw, case, space, [pause]), 1, 1000):
+        begins = bool(said) and 0 <= said[0].at_ns - pause.at_ns <= space.within_ns // 10
+        talks += begins and {one.node for one in said} == {"n1", "n3", "n4"}
+    assert talks > 60
 
 
 def test_a_search_without_faults_changes_no_case_into_one_with_a_fault() -> None:
