@@ -273,6 +273,7 @@ class Joins:
             here.enter(ViewMode.NORMAL)
         pairs = zip(record.v, here.committed, strict=True)
         here.commit(record.v if joiner else tuple([c if v & 1 else v for v, c in pairs]), "join")
+        here.see_out()
         log.count_only(here.members)
         self._stops.forget_earlier_lives()
         self._timers.restart()

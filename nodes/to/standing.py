@@ -90,6 +90,11 @@ class Standing:
         """News of the others."""
         self.v = v
 
+    def see_out(self) -> None:
+        """Whoever is a member and has come back since has stopped: that comes first, and it calls again (D-TO-13)."""
+        pairs = zip(self.v, self.committed, strict=True)
+        self.v = tuple([then | 1 if not then & 1 and now >> 1 > then >> 1 else now for now, then in pairs])
+
     def commit(self, committed: View, why: str) -> None:
         """The members have agreed."""
         self._set(self.v, committed)

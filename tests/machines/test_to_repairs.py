@@ -176,6 +176,14 @@ def test_a_stop_round_gives_a_join_up_everywhere_or_nowhere(monkeypatch: pytest.
     assert judged_case(case).broken >= {"TD-1", "TD-4", "TD-5"}
 
 
+def test_who_came_back_before_the_cluster_stood_is_stopped_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else one founder lets the new life in where the others hold the earlier one for stopped: nobody goes on."""
+    case = load(ROOT / "harness/scenarios/to/restart-while-founding.toml")
+    assert not judged_case(case).broken
+    monkeypatch.setattr(Standing, "see_out", lambda self: None)
+    assert judged_case(case).broken == {"TD-5"}
+
+
 def kept_in_vain(self: Joins, x: JoinBlock) -> None:
     """A point stays although taking it has shown a loss, and so begun a round."""
     counts = self._manner.counts(x)
