@@ -20,13 +20,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def main() -> None:
     """Become two; the inner one is the agent."""
-    die_with_parent()
     _check(_libc.unshare(_CLONE_NEWNS | _CLONE_NEWNET | _CLONE_NEWPID), "unshare")
     pid = os.fork()
     if pid:
         _, status = os.waitpid(pid, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-    die_with_parent()
+    die_with_parent(0)  # which has no number in this namespace
     _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
     _mount("proc", "/proc", "proc", 0)
     _mount("sysfs", "/sys", "sysfs", 0)

@@ -42,9 +42,10 @@ def new_template(kernel: PrivateKernel, options: EngineOptions, agent: str = AGE
     """Boot one, in which the module `agent` will carry out runs."""
     control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     log = tempfile.TemporaryFile()  # noqa: SIM115  (as long as the template lives)
+    here = os.getpid()
 
     def prepare() -> None:
-        die_with_parent()
+        die_with_parent(here)
         if cpus:
             os.sched_setaffinity(0, cpus)
 

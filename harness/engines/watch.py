@@ -26,9 +26,11 @@ _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
 
-def die_with_parent() -> None:
-    """In a child, before exec: when the parent dies, however it dies, so does this process."""
+def die_with_parent(parent: int) -> None:
+    """In a child, before exec: when the parent dies, however it dies, so does this; also if it is dead already."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @contextlib.contextmanager
@@ -103,9 +105,10 @@ def started(
 ) -> Iterator[Attended]:
     """The process in which the agent carries out a run, on these CPUs if there are any named; its words go to `output`.
     It does not outlive this."""
+    here = os.getpid()
 
     def prepare() -> None:
-        die_with_parent()
+        die_with_parent(here)
         if cpus:
             os.sched_setaffinity(0, cpus)
 

@@ -48,7 +48,7 @@ def run_local(
                 while len(running) < jobs and (task := next(waiting, None)) is not None:
                     before(task)
                     here, there = context.Pipe(duplex=False)
-                    process = context.Process(target=_child, args=(there, task, work), daemon=True)
+                    process = context.Process(target=_child, args=(there, os.getpid(), task, work), daemon=True)
                     process.start()
                     there.close()
                     running[here] = task, process
@@ -98,8 +98,8 @@ def _result(pipe: Connection, process: BaseProcess, failed: Callable[[str], R]) 
     return result
 
 
-def _child(pipe: Connection, task: T, work: Callable[[T], R]) -> None:
-    die_with_parent()
+def _child(pipe: Connection, parent: int, task: T, work: Callable[[T], R]) -> None:
+    die_with_parent(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
     signal.set_wakeup_fd(-1)
     pipe.send(work(task))

@@ -1,10 +1,11 @@
 """A CPU for each run: nobody shares one while there are others, and a run that finds none goes without. One that has to
-wait for its CPU is not given up."""
+wait for its CPU is not given up. Nobody outlives who started it."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import sys
 from collections.abc import Collection
 from contextlib import AbstractContextManager
@@ -71,3 +72,21 @@ def test_computing_for_ever_is_one(tmp_path: Path) -> None:
     said = "the run's clock stood still at the start for 2 s of wall time; given up"
     with _started(tmp_path, "while True: pass", 2) as run, pytest.raises(EngineError, match=said):
         run.wait(lambda now: None)
+
+
+ORPHAN = """
+import os, select
+from harness.engines.watch import die_with_parent
+parent = os.getpid()
+end = os.pidfd_open(parent)
+if os.fork() == 0:
+    select.select([end], [], [])  # it is dead
+    die_with_parent(parent)
+    print("it lives")
+"""
+
+
+def test_who_is_an_orphan_before_it_is_tied_to_its_parent_dies_too() -> None:
+    """A child may be slower to say so than its parent is to be killed: it would then wait for ever to be heard."""
+    found = subprocess.run([sys.executable, "-c", ORPHAN], env=child_environment(), capture_output=True, text=True)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,11 @@ def busy(cpus: Collection[int] = ()) -> Iterator[None]:
         for cpu in cpus or os.sched_getaffinity(0):
             words = f"import os\nos.sched_setaffinity(0, [{cpu}])\nwhile True: pass"
             other = stack.enter_context(
-                subprocess.Popen([sys.executable, "-c", words], start_new_session=True, preexec_fn=die_with_parent)
+                subprocess.Popen(
+                    [sys.executable, "-c", words],
+                    start_new_session=True,
+                    preexec_fn=partial(die_with_parent, os.getpid()),
+                )
             )
             stack.callback(other.kill)
         yield
