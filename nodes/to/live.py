@@ -23,7 +23,6 @@ from nodes.st.round import Mode
 from nodes.to.attempt import Attempt
 from nodes.to.standing import Standing
 from nodes.to.views import ViewMode
-from nodes.wire.st import RETX, ClusterPdu, DataBlock
 from nodes.wire.to import JoinBlock, ToData
 
 
@@ -59,8 +58,3 @@ class Manner:
     def counts(self, x: JoinBlock) -> bool:
         """Is x about the attempt that I am in?"""
         return not self.live or (x.epoch == self._phase.epoch and self._phase.mode is Mode.DATA)
-
-    def reads_acks(self, pdu: ClusterPdu) -> bool:
-        """What is sent again after a join may have been sent before it: then it acknowledges an earlier life of mine,
-        which is not read (D-ST-19)."""
-        return not (self.live and isinstance(pdu, DataBlock) and pdu.flags & RETX)

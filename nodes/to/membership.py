@@ -15,7 +15,7 @@ from nodes.to.attempt import Attempt
 from nodes.to.live import Manner
 from nodes.to.standing import Standing
 from nodes.to.views import ViewMode
-from nodes.wire.st import ClusterPdu, DataBlock
+from nodes.wire.st import RETX, ClusterPdu, DataBlock
 from nodes.wire.to import ToData, ToPdu
 
 
@@ -42,9 +42,11 @@ class Membership:
         return (p.v[p.src - 1] >> 1) << 32 | p.tseq
 
     def concerns_me(self, pdu: ClusterPdu) -> bool:
-        """An acknowledgement may be about an earlier life of mine."""
+        """An acknowledgement may be about an earlier life of mine. So may that of what is sent again: it may have been
+        sent before I was let in, and shows a later view than it was sent in (D-ST-19)."""
         assert isinstance(pdu, ToPdu)
-        return pdu.committed[self._core.index] == self._standing.code and self._manner.reads_acks(pdu)
+        is_old = isinstance(pdu, DataBlock) and pdu.flags & RETX
+        return pdu.committed[self._core.index] == self._standing.code and not is_old
 
     def line(self, current: Round) -> tuple[int, ...] | None:
         """The line is fixed once, by whoever has all snapshots outside a stop round, and adopted by the others."""

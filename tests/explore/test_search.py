@@ -338,6 +338,7 @@ NO_SWITCH = {
     "cmd/behind-an-earlier-life",
     "cmd/known-of-an-earlier-life",
     "to/heard-when-leaving",
+    "to/said-before-a-join",
 }
 
 

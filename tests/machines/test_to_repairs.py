@@ -127,12 +127,17 @@ def any_epoch(self: Joins, x: JoinBlock) -> None:
     self._advance()
 
 
+def whatever_is_said(self: Membership, pdu: Any) -> bool:
+    """What is sent again is read as if it were sent now."""
+    return bool(pdu.committed[self._core.index] == self._standing.code)
+
+
 # What live recovery adds, each rule taken out again, on a seed of to_schedules.busy_returns.
 LIVE_RULES: list[tuple[type, str, Callable[..., Any], int]] = [
     (Manner, "_sent_in_a_join", lambda self, p: False, 152),  # data may come before the RCV_PACK that says their place
     (Joins, "_collect", any_epoch, 103),
     (Joins, "round_begins", lambda self: None, 3),  # a round does not void the attempt
-    (Manner, "reads_acks", lambda self, pdu: True, 137),  # what is sent again acknowledges the joiner's earlier life
+    (Membership, "concerns_me", whatever_is_said, 137),  # what is sent again acknowledges the joiner's earlier life
 ]
 
 
@@ -181,6 +186,14 @@ def test_who_came_back_before_the_cluster_stood_is_stopped_first(monkeypatch: py
     case = load(ROOT / "harness/scenarios/to/restart-while-founding.toml")
     assert not judged_case(case).broken
     monkeypatch.setattr(Standing, "see_out", lambda self: None)
+    assert judged_case(case).broken == {"TD-5"}
+
+
+def test_what_is_sent_again_acknowledges_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was sent in a stop round, before the joiner was let in: of its earlier life."""
+    case = load(ROOT / "harness/explore/corpus/to/said-before-a-join.toml")
+    assert not judged_case(case).broken
+    monkeypatch.setattr(Membership, "concerns_me", whatever_is_said)
     assert judged_case(case).broken == {"TD-5"}
 
 
