@@ -97,8 +97,8 @@ def test_a_run_that_is_killed_teaches_nothing(deep: Template, fork: Fork, tmp_pa
 
 
 def test_forks_one_after_another_have_the_same_memory(fork: Fork) -> None:
+    template = deepest()  # as long as it has no forks
     fork(FEW)
-    template = deepest()
     seen = memories(template)
     assert len(seen) == 2, "its own, and that of its fork"
     for _ in range(3):
@@ -108,7 +108,7 @@ def test_forks_one_after_another_have_the_same_memory(fork: Fork) -> None:
 
 
 def deepest() -> int:
-    """The deep template: the only guest that comes of the one that this process has started."""
+    """The deep template, as long as it has no forks: the only guest that comes of the one that we have started."""
     image = str(private_kernel().image)
     process = os.getpid()
     while below := [one for one in children(process) if image in Path(f"/proc/{one}/cmdline").read_text()]:
