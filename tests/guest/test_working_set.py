@@ -97,8 +97,8 @@ def test_a_run_that_is_killed_teaches_nothing(deep: Template, fork: Fork, tmp_pa
 
 
 def test_forks_one_after_another_have_the_same_memory(fork: Fork) -> None:
-    template = deepest()  # as long as it has no forks
     fork(FEW)
+    template = youngest(youngest(os.getpid()))  # of the plain one, which is ours
     seen = memories(template)
     assert len(seen) == 2, "its own, and that of its fork"
     for _ in range(3):
@@ -107,13 +107,10 @@ def test_forks_one_after_another_have_the_same_memory(fork: Fork) -> None:
         assert memories(template) == seen
 
 
-def deepest() -> int:
-    """The deep template, as long as it has no forks: the only guest that comes of the one that we have started."""
+def youngest(process: int) -> int:
+    """The guest that it has started last."""
     image = str(private_kernel().image)
-    process = os.getpid()
-    while below := [one for one in children(process) if image in Path(f"/proc/{one}/cmdline").read_text()]:
-        process = below[-1]
-    return process
+    return [one for one in children(process) if image in Path(f"/proc/{one}/cmdline").read_text()][-1]
 
 
 def forks_of(template: int) -> list[int]:
@@ -127,10 +124,18 @@ def forks_of(template: int) -> list[int]:
 
 
 def children(process: int) -> list[int]:
+    """The youngest last; numbers of processes begin again at some time, and do not tell."""
     found: list[int] = []
     for task in Path(f"/proc/{process}/task").iterdir():
         found += map(int, (task / "children").read_text().split())
-    return sorted(found)
+    return sorted(found, key=began)
+
+
+def began(process: int) -> int:
+    """When it was started; 0: it is gone."""
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19])
+    return 0
 
 
 def memories(process: int) -> set[int]:
