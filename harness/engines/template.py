@@ -25,7 +25,7 @@ from typing import BinaryIO
 from harness.engines.guest import AGENT, guest_command, guest_environment
 from harness.engines.kernel import PrivateKernel
 from harness.engines.outcome import EngineOptions, Progress
-from harness.engines.watch import Attended, die_with_parent, own_cpu
+from harness.engines.watch import Attended, own_cpu, tied
 from harness.exchange import Exchange, exchange
 from harness.rundir import RunDir
 from harness.shape import Shape
@@ -42,13 +42,6 @@ def new_template(kernel: PrivateKernel, options: EngineOptions, agent: str = AGE
     """Boot one, in which the module `agent` will carry out runs."""
     control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     log = tempfile.TemporaryFile()  # noqa: SIM115  (as long as the template lives)
-    here = os.getpid()
-
-    def prepare() -> None:
-        die_with_parent(here)
-        if cpus:
-            os.sched_setaffinity(0, cpus)
-
     with theirs, own_cpu() as cpus:
         process = subprocess.Popen(
             guest_command(kernel, options, agent, {}, scratch=_NOWHERE),
@@ -59,7 +52,7 @@ def new_template(kernel: PrivateKernel, options: EngineOptions, agent: str = AGE
             cwd="/",
             start_new_session=True,
             pass_fds=(theirs.fileno(),),
-            preexec_fn=prepare,
+            preexec_fn=tied(cpus),
         )
     ending = contextlib.ExitStack()
     ending.callback(process.wait)

@@ -33,6 +33,18 @@ def die_with_parent(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def tied(cpus: Collection[int] = ()) -> Callable[[], None]:
+    """What a child of this process does before exec: it will not outlive this one, and runs on these CPUs, if any."""
+    here = os.getpid()
+
+    def prepare() -> None:
+        die_with_parent(here)
+        if cpus:
+            os.sched_setaffinity(0, cpus)
+
+    return prepare
+
+
 @contextlib.contextmanager
 def own_cpu(name: str = "tutti-cpu") -> Iterator[Collection[int]]:
     """A CPU that no other run of this machine has, if there is one left.
@@ -105,13 +117,6 @@ def started(
 ) -> Iterator[Attended]:
     """The process in which the agent carries out a run, on these CPUs if there are any named; its words go to `output`.
     It does not outlive this."""
-    here = os.getpid()
-
-    def prepare() -> None:
-        die_with_parent(here)
-        if cpus:
-            os.sched_setaffinity(0, cpus)
-
     with output.open("wb") as log:
         process = subprocess.Popen(
             command,
@@ -121,7 +126,7 @@ def started(
             env=environment,
             cwd=directory,
             start_new_session=True,
-            preexec_fn=prepare,
+            preexec_fn=tied(cpus),
         )
     end = os.pidfd_open(process.pid)
     try:

@@ -138,11 +138,10 @@ def _losses_are_told(facts: Facts) -> Finding:
 
 def _lifetimes(facts: Facts) -> dict[int, list[tuple[int, int]]]:
     """When each node ran: from, to."""
-    notes, found = facts.notes, defaultdict[int, list[tuple[int, int]]](list)
+    found = defaultdict[int, list[tuple[int, int]]](list)
     for life in facts.lives:
-        rows = np.flatnonzero((notes.node == life.node) & (notes.incarnation == life.incarnation))
-        began_ns = 0 if life.first or not len(rows) else int(notes.time_ns[rows[0]])
-        found[life.node].append((began_ns, life.stopped.time_ns if life.stopped else _NEVER))
+        began = None if life.first else facts.beginning(life)
+        found[life.node].append((began.time_ns if began else 0, life.stopped.time_ns if life.stopped else _NEVER))
     return found
 
 

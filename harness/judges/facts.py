@@ -230,6 +230,12 @@ class Facts:
         at = int(self.sent_at[message])
         return (self.notes[at],) if at >= 0 else ()
 
+    def beginning(self, life: Life) -> Event | None:
+        """The first that the node noted in this life; None: nothing."""
+        notes = self.notes
+        rows = np.flatnonzero((notes.node == life.node) & (notes.incarnation == life.incarnation))
+        return notes[int(rows[0])] if len(rows) else None
+
     def destined(self, node: int) -> Ints:
         """The messages that were sent to a node, each once."""
         return self._destined.get(node, self.t_message[:0])

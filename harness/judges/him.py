@@ -12,7 +12,7 @@ from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, whe
 from harness.judges.common import no_duplication
 from harness.judges.facts import Facts, name_of
 from harness.judges.him_messages import PACKETS, HimMessage, failed, him_messages, succeeded
-from nodes.him.notes import Result
+from nodes.him.notes import NO_MULTICAST, Result
 from nodes.him.options import HimOptions
 from nodes.wire.fault import FaultNote
 from nodes.wire.him import (
@@ -195,11 +195,11 @@ def _held_by_all_or_told(facts: Facts) -> Finding:
 
 def _up_since_ns(facts: Facts) -> dict[int, int]:
     """Nodes that run at the end -> when that process of theirs began; 0: with the run."""
-    notes, since_ns = facts.notes, {}
+    since_ns = {}
     for life in facts.lives:
         if life.up:
-            rows = np.flatnonzero((notes.node == life.node) & (notes.incarnation == life.incarnation))
-            since_ns[life.node] = int(notes.time_ns[rows[0]]) if len(rows) and life.incarnation > 1 else 0
+            began = facts.beginning(life) if life.incarnation > 1 else None
+            since_ns[life.node] = began.time_ns if began else 0
     return since_ns
 
 
@@ -214,14 +214,18 @@ def _decision_limit_ns(facts: Facts) -> int | None:
     options = facts.evidence.options
     if not isinstance(options, HimOptions):
         return None
-    asking = ((1 << options.q) - 1) * options.rto_max_ns
-    return (options.maxfail + 1) * _round_ns(options) + asking + _SLACK_NS
+    return (options.maxfail + 1) * _round_ns(options) + _questions_ns(options, options.rto_max_ns) + _SLACK_NS
+
+
+def _questions_ns(options: HimOptions, rto_ns: int) -> int:
+    """Of one who does not answer, each with twice the time-out of the one before."""
+    return ((1 << options.q) - 1) * rto_ns
 
 
 def _round_ns(options: HimOptions) -> int:
     """T_dec with the largest time-outs allowed."""
     rto = options.rto_max_ns
-    return options.decide_ns or 2 * rto + 2 * ((1 << options.q) - 1) * rto + options.rtry * rto
+    return options.decide_ns or 2 * rto + 2 * _questions_ns(options, rto) + options.rtry * rto
 
 
 def _more_rounds_ns(facts: Facts, one: HimMessage, end: Event) -> int:
@@ -253,9 +257,9 @@ def _waits_ns(facts: Facts, one: HimMessage, result: Event) -> int:
     options = facts.evidence.options
     if not isinstance(options, HimOptions):
         return 0
-    asking_ns = ((1 << options.q) - 1) * options.rto_max_ns
+    asking_ns = _questions_ns(options, options.rto_max_ns)
     mine = [event for event in facts.of(NoteKind.ALARM) if (event.about, event.seq) == (result.about, result.seq)]
-    served = sum(event.node == event.about and event.text == "no multicast" for event in mine)
+    served = sum(event.node == event.about and event.text == NO_MULTICAST for event in mine)
     rounds = 0 if failed(one) else options.maxfail + 1 + len(_views_meanwhile(facts, one, result))
     return (served + rounds) * (_round_ns(options) + asking_ns)
 
@@ -266,7 +270,7 @@ def _alarm_limit_ns(facts: Facts) -> int | None:
     if decided is None or not isinstance(options, HimOptions):
         return None
     rto = max(options.rto_max_ns, 2 * options.rto_initial_ns)
-    asking = ((1 << options.q) - 1) * rto
+    asking = _questions_ns(options, rto)
     return decided + 2 * max(options.decide_ns, 2 * rto + 2 * asking + options.rtry * rto) + asking
 
 

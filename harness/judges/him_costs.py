@@ -61,10 +61,8 @@ def _loss_free_messages(facts: Facts) -> Iterator[tuple[HimMessage, list[Frame]]
         refused[event.about, event.seq].add(event.node)
     for one, frames in _about(facts):
         key = one.sending.about, one.sending.seq
-        taken = key not in unheard and one.members.isdisjoint(
-            refused[key]
-        )  # who has a new view refuses what comes late
-        if taken and _loss_free(one, frames) and not _somebody_stopped(facts, one, frames):
+        taken = one.members.isdisjoint(refused[key])  # who has a new view refuses what comes late
+        if taken and key not in unheard and _loss_free(one, frames) and not _somebody_stopped(facts, one, frames):
             yield one, frames
 
 

@@ -131,9 +131,10 @@ def _all_prompt(facts: Facts, rule: Moment) -> Finding:
         mine = facts.notes.node == life.node
         clock = Clock(facts.notes.local_ns[mine], facts.notes.time_ns[mine])
         node = _Node(facts, rule, life, clock, came.get(life.node, {}), stamps, watched_ns)
-        finding = _missing(facts, past, node)
+        lost = _after_losses(facts, past, node)
+        finding = _missing(facts, past, node, lost)
         if finding is None:
-            finding, late_ns = _moments(facts, past, those_before[life.index], node)
+            finding, late_ns = _moments(facts, past, those_before[life.index], node, lost)
             worst = max(worst, late_ns)
         if finding is not None:
             return finding
@@ -162,13 +163,13 @@ def _first_copies(facts: Facts, rule: Moment) -> dict[int, dict[_Key, _Copy]]:
     }
 
 
-def _missing(facts: Facts, past: Past, node: _Node) -> Finding | None:
+def _missing(facts: Facts, past: Past, node: _Node, lost: npt.NDArray[np.bool_]) -> Finding | None:
     """Did something that came in time lead to nothing?"""
-    delivered = {facts.keys[message] for message in facts.log(node.life.index).tolist()}
+    delivered = _delivered(facts, node)
     ids = {key: message for message, key in enumerate(facts.keys)}
-    in_vain = _after_losses(facts, past, node, delivered)
+    in_vain = lost.copy()
     if node.rule.expires_ns is None:
-        for message in facts.t_message[facts.t_node == node.life.node].tolist():
+        for message in facts.destined(node.life.node).tolist():
             if facts.keys[message] not in node.came and facts.keys[message] not in delivered:
                 in_vain |= past.following(message)  # whether that was promised to come, others judge
     for key, copy in node.came.items():
@@ -189,13 +190,17 @@ def _missing(facts: Facts, past: Past, node: _Node) -> Finding | None:
     return None
 
 
-def _after_losses(facts: Facts, past: Past, node: _Node, delivered: set[_Key]) -> npt.NDArray[np.bool_]:
+def _delivered(facts: Facts, node: _Node) -> set[_Key]:
+    return {facts.keys[message] for message in facts.log(node.life.index).tolist()}
+
+
+def _after_losses(facts: Facts, past: Past, node: _Node) -> npt.NDArray[np.bool_]:
     """Which messages follow one that may be lost, since the life that sent it has ended: nobody knows until when. What
     follows a later life's may wait for it as well, as long as it is held back itself (D-CM-9)."""
     after = np.zeros(len(facts.keys), np.bool_)
     if node.rule.expires_ns is not None:
         return after
-    mine = facts.t_message[facts.t_node == node.life.node].tolist()
+    mine, delivered = facts.destined(node.life.node).tolist(), _delivered(facts, node)
     for message in mine:
         if facts.keys[message] in delivered or facts.lives[past.process[message]].up:
             continue
@@ -207,7 +212,9 @@ def _after_losses(facts: Facts, past: Past, node: _Node, delivered: set[_Key]) -
     return after
 
 
-def _moments(facts: Facts, past: Past, earlier: Before, node: _Node) -> tuple[Finding | None, int]:
+def _moments(
+    facts: Facts, past: Past, earlier: Before, node: _Node, lost: npt.NDArray[np.bool_]
+) -> tuple[Finding | None, int]:
     """The first delivery that is not on time, if any; and by how much the latest one was late."""
     life = node.life
     rows = facts.logs[life.index]
@@ -217,7 +224,6 @@ def _moments(facts: Facts, past: Past, earlier: Before, node: _Node) -> tuple[Fi
     delivered_ns[facts.d_message[rows]] = times_ns
     released_ns = node.released_ns(messages, delivered_ns[messages])
     greatest, which = earlier.latest(released_ns)
-    lost = _after_losses(facts, past, node, {facts.keys[message] for message in facts.d_message[rows].tolist()})
     ended_ns = times_ns[[not facts.lives[process].up for process in past.process[facts.d_message[rows]].tolist()]]
     worst = 0
     copies = [node.came.get(facts.keys[message]) for message in facts.d_message[rows].tolist()]

@@ -355,10 +355,8 @@ def _nothing_of_the_living_lost(facts: Facts, since_ns: int, there: frozenset[in
 
 
 def _beginning(facts: Facts, life: Life) -> tuple[Event, ...]:
-    """What began this life: the first event that the node noted in it."""
-    notes = facts.notes
-    rows = np.flatnonzero((notes.node == life.node) & (notes.incarnation == life.incarnation))
-    return (notes[int(rows[0])],) if len(rows) else ()
+    event = facts.beginning(life)
+    return () if event is None else (event,)
 
 
 @judge_of("TD-7", "alarm: who misses a quorum names so many entities that none is left")

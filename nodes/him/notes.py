@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+NO_MULTICAST = "no multicast"  # the text of an ALARM about a member whom the originator served himself
+
 
 class Delivered(NamedTuple):
     """DELIVERED."""

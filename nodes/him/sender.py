@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from nodes.him.core import Core
-from nodes.him.notes import Result
+from nodes.him.notes import NO_MULTICAST, Result
 from nodes.him.tester import Held, Tester
 from nodes.him.timing import stamp
 from nodes.lives import Numbering, refused
@@ -199,7 +199,7 @@ class Sender:
         if node in sending.probing:
             reporters = {who for suspects in sending.reports.values() for who in suspects.get(node, ())}
             if node in sending.served:
-                core.alarm("no multicast", (node,), core.me, sending.seq)
+                core.alarm(NO_MULTICAST, (node,), core.me, sending.seq)
             elif reporters:
                 core.alarm("path", (*sorted(reporters), node), core.me, sending.seq)
             self._probed(sending, node)

@@ -11,14 +11,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from harness import rundir
 from harness.engines.outcome import EngineOptions
-from harness.engines.watch import die_with_parent
+from harness.engines.watch import tied
 from harness.rundir import RunDir
 from harness.runs import carry_out
 from harness.scenario import loads
@@ -110,11 +109,7 @@ def busy(cpus: Collection[int] = ()) -> Iterator[None]:
         for cpu in cpus or os.sched_getaffinity(0):
             words = f"import os\nos.sched_setaffinity(0, [{cpu}])\nwhile True: pass"
             other = stack.enter_context(
-                subprocess.Popen(
-                    [sys.executable, "-c", words],
-                    start_new_session=True,
-                    preexec_fn=partial(die_with_parent, os.getpid()),
-                )
+                subprocess.Popen([sys.executable, "-c", words], start_new_session=True, preexec_fn=tied())
             )
             stack.callback(other.kill)
         yield
