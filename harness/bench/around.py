@@ -70,7 +70,8 @@ def from_the_shell(scenario: str = "st/loss") -> FromTheShell:
         _python("-P", "-m", "harness", "warm", "--stop")
         cold.append(_command_s(scenario))
         _python("-P", "-m", "harness", "warm")
-        _command_s(scenario)  # it makes the template
+        for _ in range(2):  # the first makes the template, the second the deep one
+            _command_s(scenario)
         warm.append(_command_s(scenario))
     _python("-P", "-m", "harness", "warm", "--stop")
     return FromTheShell(scenario, median(warm), median(cold))

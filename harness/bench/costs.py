@@ -30,7 +30,6 @@ from harness.shape import shape_of
 from harness.sweep.task import Record, Task, get_ready, lost
 
 _TURNS = 9
-_SEEDS = 24
 _LOOKS, _LOOK_S = 3, 0.01  # at memory: so many runs, so often
 
 
@@ -138,7 +137,7 @@ def _guests() -> dict[int, int]:
     return sizes
 
 
-def sweep_cost(name: str = "st/loss", seeds: int = _SEEDS) -> SweepCost:
+def sweep_cost(seeds: int, name: str = "st/loss") -> SweepCost:
     """By forks and by booting."""
     tasks = [Task(str(seed), load(find(name), seed=seed)) for seed in range(1, seeds + 1)]
     begin = time.perf_counter()

@@ -68,11 +68,11 @@ class PlatformResult(Row):
         return (self.frames or 0) / self.ours_s
 
 
-def bench_platform(*, largest: bool = False) -> Iterator[Row]:
+def bench_platform(*, largest: bool = False, seeds: int = 24) -> Iterator[Row]:
     """All figures; the naive ones only where its programs are installed."""
     yield around_the_guest()
     yield from run_costs()
-    yield sweep_cost()
+    yield sweep_cost(seeds)
     yield from_the_shell()
     yield from large_networks(largest=largest)
     missing = [name for name in ("tcpdump", "brctl") if shutil.which(name) is None]

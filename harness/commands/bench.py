@@ -23,6 +23,7 @@ EXAMPLES = (
 # What some benchmarks take: parameter -> option
 OPTIONS = {
     "largest": "--largest",
+    "seeds": "--seeds",
     "scenarios": "--scenario",
     "count": "-n",
     "protocol": "--protocol",
@@ -42,6 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     json_option(parser)
     platform = parser.add_argument_group("platform")
     platform.add_argument("--largest", action="store_true", default=None, help="a network of 500 nodes, too (8 GB)")
+    platform.add_argument("--seeds", type=int, metavar="N", help="of the sweep (default: 24)")
     forks = parser.add_argument_group("forks")
     scenario = "repeat this scenario, not the usual ones (repeatable)"
     forks.add_argument("--scenario", dest="scenarios", action="append", metavar="SCENARIO", help=scenario)
