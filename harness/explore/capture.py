@@ -41,9 +41,26 @@ class Capture:
 def _told(pdu: Pdu) -> tuple[Any, ...]:
     facet, about, seq, entries = facets().get(type(pdu)), 0, 0, 0
     if facet is not None:
-        about, seq = facet.message(pdu.src, *[getattr(pdu, name) for name in facet.fields])
+        fields = [getattr(pdu, name) for name in facet.fields]
+        about, seq = facet.message(pdu.src, *[_List(one) if isinstance(one, tuple) else one for one in fields])
         entries = len(getattr(pdu, facet.tag)) if facet.tag else 0
     return pdu.TYPE.name, about, seq, entries, len(getattr(pdu, "payload", b"")), _Fields(pdu)
+
+
+class _List:
+    """What a facet asks of a column of lists (nodes/facet.py), of one list."""
+
+    def __init__(self, elements: tuple[int, ...]) -> None:
+        self._elements = elements
+
+    @property
+    def counts(self) -> int:
+        """How many elements it has."""
+        return len(self._elements)
+
+    def at(self, place: int) -> int:
+        """The element at this place, 0 where there is none."""
+        return self._elements[place] if place < self.counts else 0
 
 
 class _Fields(Mapping[str, Any]):

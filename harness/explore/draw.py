@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import permutations
 from typing import Any, TypeVar
 
-from harness.explore.edit import option_values, possible, with_nodes
+from harness.explore.edit import mild_values, option_values, possible, with_nodes
 from harness.scenario.explore import Explore
 from harness.scenario.faults import Fault
-from harness.scenario.faults.chosen import Delay, Drop, Duplicate
+from harness.scenario.faults.chosen import Delay, Drop, Duplicate, PduFault
 from harness.scenario.faults.clock import ClockChange
 from harness.scenario.faults.crash import Crash
 from harness.scenario.faults.impair import Change
@@ -31,13 +32,15 @@ from topologies.impairments import GilbertElliott, Impairment
 
 T = TypeVar("T")
 SPANS = (10, 100, 1000, 4000)  # lengths of faults, in ticks: some outlast all that is submitted
-_FEW = 5  # messages: what befalls one of them matters more than among many
+_FEW, _FEW_FAULTS = 5, 2  # messages: what befalls one of them matters more than among many
 _PACES = (10, 100)  # of a talk, in ticks
 FAR_NS = 60_000_000_000  # by which a clock is set, where a protocol does not bound it
 _DRIFTS_PPB = (100_000, -100_000, 10_000_000, -10_000_000)
 _NEAR = (4, 12)  # messages, at most, that are drawn near faults
 _SLOW = Impairment(rate_bps=1_000_000)
 _BUFFER_BYTES = 4096  # a slow reader's: a few frames
+_MILD = 2  # faults, of a PDU each
+_ASTRAY = ("drop", "delay", "duplicate")  # what may become of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Times:
     near: tuple[int, ...] = ()  # where something happens already
     waits: tuple[int, ...] = ()  # after which something follows from it
     struck: tuple[str, ...] = ()  # nodes to which something has happened
+    said: tuple[tuple[int, str], ...] = ()  # when who says something
 
     @property
     def tick_ns(self) -> int:
@@ -67,6 +71,13 @@ class Times:
         """All of them, or those that are in trouble already."""
         known = [node for node in case.nodes if node in self.struck]
         return known if known and draw.yes() else case.nodes
+
+    def strike(self, draw: Draw, case: Scenario) -> tuple[int, str]:
+        """When, and whom: any time and anybody, or who has just said something."""
+        if self.said and draw.yes():
+            at_ns, node = draw.one(self.said)
+            return max(0, at_ns + self._about(draw, (0,))), node
+        return self.instant(draw), self.node(draw, case)
 
     def length(self, draw: Draw) -> int:
         """Short or long, or about as long as somebody waits."""
@@ -120,29 +131,32 @@ def cases(base: Scenario, bounds: Explore) -> Drawing:
     """A scenario with all that [explore] leaves open chosen."""
     choices = option_values(base, bounds)
     if not titles(base.protocol):  # nothing can be said of its PDUs
-        bounds = replace(
-            bounds, faults=tuple(one for one in bounds.faults if one not in ("drop", "delay", "duplicate"))
-        )
+        bounds = replace(bounds, faults=tuple(one for one in bounds.faults if one not in _ASTRAY))
+    mild = mild_values(base, bounds)
 
     def made(draw: Draw) -> Scenario:
         case = replace(base, explore=None, seed=draw.number(1, 1000))
-        space = replace(bounds, destinations=some_kinds(draw, bounds.destinations))
+        is_mild = bool(mild) and draw.number(0, 3) == 3
+        is_small = draw.number(0, 2) == 2
+        space = _mild(bounds) if is_mild else _small(bounds) if is_small else bounds
+        space = replace(space, destinations=some_kinds(draw, space.destinations))
         if space.nodes:
             case = with_nodes(case, draw.one(space.nodes))
         if space.networks:
             case = replace(case, topology=replace(case.topology, kind=draw.one(space.networks)))
-        varied = some_kinds(draw, choices)
+        varied = () if is_mild or is_small else some_kinds(draw, choices)
         options = {field: draw.one(values) if (field, values) in varied else values[0] for field, values in choices}
+        options |= {field: values[0] for field, values in mild if is_mild}
         case = replace(case, options=replace(case.options, **options))
+        case = replace(case, impair=impairments(draw, case, space), clock=clocks(draw, case, space))
         if space.messages:
             case = replace(case, workload=script(draw, case, space))
-        case = replace(case, impair=impairments(draw, case, space), clock=clocks(draw, case, space))
-        instants = tuple(one.at_ns for one in case.workload.message) if isinstance(case.workload, Script) else ()
         faults: list[Fault] = list(case.fault)
         some = replace(space, faults=some_kinds(draw, space.faults))
-        for _ in range(draw.number(0, space.most_faults)):
-            times = Times(space.within_ns, (*instants, *edges(faults)), space.waits, struck(faults))
-            faults += some_faults(draw, case, some, times)
+        for _ in range(draw.number(min(is_small, space.most_faults), space.most_faults)):
+            faults += some_faults(draw, case, some, times_of(replace(case, fault=tuple(faults)), space))
+        if is_mild:
+            faults = [_of_one(draw, case, one) for one in faults if isinstance(one, PduFault)]
         if space.messages and faults:
             case = with_messages(case, said_near(draw, case, space, faults))
             if draw.number(0, 2) == 2:
@@ -152,11 +166,36 @@ def cases(base: Scenario, bounds: Explore) -> Drawing:
     return made
 
 
+def _mild(bounds: Explore) -> Explore:
+    """Nothing goes wrong but with a few single PDUs."""
+    astray = tuple(kind for kind in _ASTRAY if kind in bounds.faults)
+    most = min(_MILD, bounds.most_faults) if astray else 0
+    return replace(bounds, faults=astray, most_faults=most, loss=(0.0,), skew_ns=0, spare=())
+
+
+def _small(bounds: Explore) -> Explore:
+    """Little happens: nothing hides, or excuses, what one thing does to another."""
+    faults, messages = min(_FEW_FAULTS, bounds.most_faults), min(_FEW, bounds.messages)
+    return replace(bounds, loss=bounds.loss[:1], most_faults=faults, messages=messages)
+
+
+def _of_one(draw: Draw, case: Scenario, fault: PduFault) -> PduFault:
+    """The same for one PDU, on its way to one node."""
+    return replace(fault, towards=(draw.one(fault.towards or case.nodes),), count=1, for_ns=None)
+
+
 def bearable(case: Scenario) -> Scenario:
     """Without what cannot happen; and of losses without end the first: without one kind of PDU a protocol goes on."""
     endless = [one for one in case.fault if isinstance(one, Drop) and one.count is None and one.for_ns is None]
     left = tuple(one for one in case.fault if one not in endless or one is endless[0])
     return possible(replace(case, fault=left))
+
+
+def times_of(case: Scenario, space: Explore, moments: tuple[int, ...] = ()) -> Times:
+    """Near what happens in a case, or near these moments of it."""
+    said = tuple((one.at_ns, one.node) for one in case.workload.message) if isinstance(case.workload, Script) else ()
+    near = moments or (*(at_ns for at_ns, _ in said), *edges(case.fault))
+    return Times(space.within_ns, near, space.waits, struck(case.fault), said)
 
 
 def edges(faults: Iterable[Fault]) -> tuple[int, ...]:
@@ -202,16 +241,25 @@ def said_near(draw: Draw, case: Scenario, space: Explore, faults: Sequence[Fault
     if manner == 3 and spared:
         begin_ns = fault.at_ns + draw.number(0, draw.one(_PACES)) * times.tick_ns
         return talk(draw, case, space, times, spared, begin_ns, count)
-    return talk(draw, case, space, times, draw.some(case.nodes, len(case.nodes)), times.instant(draw), count)
+    who = draw.some(case.nodes, len(case.nodes))
+    return talk(draw, case, space, times, who, times.instant(draw), count, before=draw.number(0, 3))
 
 
 def talk(
-    draw: Draw, case: Scenario, space: Explore, times: Times, who: tuple[str, ...], at_ns: int, count: int
+    draw: Draw,
+    case: Scenario,
+    space: Explore,
+    times: Times,
+    who: tuple[str, ...],
+    at_ns: int,
+    count: int,
+    before: int = 0,
 ) -> list[Message]:
-    """Some nodes, each after another, mostly one who was just told something, at a pace that leaves time to hear it.
-    What others are told, too, they are mostly told at first."""
+    """News, or some nodes, each after another: one who was just told something, or the same once more, at a pace that
+    leaves time to hear it. What others are told, too, they are mostly told at first. So many speak before that time."""
     nodes, tick_ns = case.nodes, times.tick_ns
     pace_ns = draw.number(0, draw.one(_PACES)) * tick_ns + draw.one(space.delay)
+    patience = draw.one((1, 3))  # of four times a speaker goes on
     always, data = draw.one((None, *space.destinations)), "x" * draw.one(space.payload)
     said: list[Message] = []
     speaker = draw.one(who)
@@ -229,8 +277,28 @@ def talk(
         }
         to = chosen[always or space.destinations[kind]]
         said.append(Message(at_ns=at_ns + number * pace_ns, node=speaker, to=to, data=data))
-        speaker = others[other] if stays < 3 and others[other] in who else speaker
+        speaker = others[other] if stays >= patience and others[other] in who else speaker
     return said
+
+
+def news(draw: Draw, case: Scenario, space: Explore, at_ns: int, pace_ns: int) -> list[Message]:
+    """It comes on two ways: the first tells the last, mostly where that takes longest, and somebody else, who tells the
+    last, too. Some of it is said twice, as what comes in between may have changed those who say it."""
+    nodes, ways = case.nodes, _slowest_ways(case)
+    first, last = draw.one(ways) if ways and draw.number(0, 3) else draw.one(list(permutations(nodes, 2)))
+    middle = draw.one([one for one in nodes if one not in (first, last)])
+    told = [step for step in ((first, last), (first, middle), (middle, last)) for _ in range(draw.one((1, 2)))]
+    data = "x" * draw.one(space.payload)
+    return [
+        Message(at_ns=at_ns + number * pace_ns, node=node, to=(to,), data=data)
+        for number, (node, to) in enumerate(told)
+    ]
+
+
+def _slowest_ways(case: Scenario) -> list[tuple[str, str]]:
+    """From one node to another, where that is impaired by itself."""
+    ways = {tuple(word.split(">")): one.impairment.delay_ns for one in case.impair for word in one.on if ">n" in word}
+    return [(a, b) for (a, b), delay_ns in ways.items() if delay_ns == max(ways.values()) and a in case.nodes]
 
 
 def message(draw: Draw, case: Scenario, space: Explore, times: Times, begin_ns: int = 0) -> Message:
@@ -272,10 +340,10 @@ def impairments(draw: Draw, case: Scenario, space: Explore) -> tuple[Impair, ...
         return case.impair
     loss, delay_ns = draw.one(space.loss), draw.one(space.delay)
     if case.topology.kind == "mesh" and len(space.delay) > 1 and draw.yes():
-        pairs = [(a, b) for a in case.nodes for b in case.nodes if a != b]
-        return tuple(
-            Impair(on=(f"{a}>{b}",), impairment=Impairment(loss=loss, delay_ns=draw.one(space.delay))) for a, b in pairs
-        )
+        pairs = [f"{a}>{b}" for a, b in permutations(case.nodes, 2)]
+        others = draw.some(pairs, 3) if draw.yes() else pairs
+        delays = {way: draw.one(space.delay) if way in others else delay_ns for way in pairs}
+        return tuple(Impair(on=(way,), impairment=Impairment(loss=loss, delay_ns=ns)) for way, ns in delays.items())
     jitter_ns = 0
     if case.topology.kind != "one_channel" and delay_ns and draw.yes():
         jitter_ns = delay_ns - delay_ns // 10
@@ -390,10 +458,11 @@ def _flags(protocol: str, title: str) -> tuple[str, ...]:
 def _stop(draw: Draw, case: Scenario, times: Times, kind: type[Crash] | type[Leave]) -> list[Fault]:
     """Mostly they come back, and sometimes it happens to them again, perhaps for good: soon, or when they say some
     certain thing."""
-    at_ns, node = times.instant(draw), draw.some(times.nodes(draw, case), 2)
+    at_ns, first = times.strike(draw, case)
+    node = tuple(dict.fromkeys((first, draw.one(case.nodes)))) if draw.number(0, 3) == 3 else (first,)
     found: list[Fault] = [kind(at_ns=at_ns, node=node)]
     for again in draw.one(((False,), (False,), (True, False), (True,), ())):
-        at_ns += times.length(draw)
+        at_ns += times.length(draw) if draw.yes() else draw.number(1, SPANS[0]) * times.tick_ns
         found.append(Restart(at_ns=at_ns, node=node))
         if again and titles(case.protocol) and draw.yes():
             when = When(pdu=PduMatch(types=(draw.one(titles(case.protocol)),), src=(int(node[0][1:]),)))
@@ -433,14 +502,15 @@ def _impair(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fa
 
 
 def _pause(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
-    at_ns, length, several = times.instant(draw), times.length(draw), draw.number(0, 3) == 3
-    node = draw.some(case.nodes, len(case.nodes)) if several else (times.node(draw, case),)
+    (at_ns, first), length, several = times.strike(draw, case), times.length(draw), draw.number(0, 3) == 3
+    node = draw.some(case.nodes, len(case.nodes)) if several else (first,)
     return [Pause(at_ns=at_ns, node=node, for_ns=length)]
 
 
 def _clock(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:
     """Where a protocol bounds the skew, most changes keep within it."""
-    at_ns, node = times.instant(draw), (times.node(draw, case),)
+    at_ns, first = times.strike(draw, case)
+    node = (first,)
     if space.skew_ns and draw.one((True, True, False)):
         return [ClockChange(at_ns=at_ns, node=node, offset_ns=draw.number(-4, 4) * space.skew_ns // 8)]
     if draw.yes():

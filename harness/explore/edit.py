@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +19,29 @@ from harness.scenario.pdus import PduMatch
 from harness.scenario.schema import Problems, keys_of, read_value
 from nodes.protocols import protocol
 
+Values = Sequence[tuple[str, tuple[Any, ...]]]
 
-def option_values(scenario: Scenario, space: Explore) -> list[tuple[str, tuple[Any, ...]]]:
+
+def option_values(scenario: Scenario, space: Explore) -> Values:
     """The fields of the protocol's options that are searched, each with its values."""
+    return _read(scenario, space.options)
+
+
+def mild_values(scenario: Scenario, space: Explore) -> Values:
+    """Those with which it withstands little."""
+    return _read(scenario, space.mild)
+
+
+def is_mild(case: Scenario, space: Explore) -> bool:
+    """Has it those options?"""
+    return bool(space.mild) and all(
+        getattr(case.options, field) == one for field, (one, *_) in mild_values(case, space)
+    )
+
+
+def _read(scenario: Scenario, named: Values) -> Values:
     found, keys = [], keys_of(protocol(scenario.protocol).options)
-    for name, values in space.options:
+    for name, values in named:
         problems: Problems = []
         found.append((keys[name].field, tuple(read_value(keys[name].hint, one, (name,), problems) for one in values)))
         assert not problems, "the scenario was checked when it was read"

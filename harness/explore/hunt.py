@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from harness.explore.chance import drawn
 from harness.explore.draw import Draw, cases
+from harness.explore.edit import is_mild
 from harness.explore.judging import Judged, clock_of, judge_of
 from harness.explore.milestones import reached
 from harness.explore.mutate import Parent, mutated
@@ -62,7 +63,9 @@ class Hunt:
         """Draw and carry out some cases; those that fail."""
         space = self.base.explore
         assert space is not None
-        fresh, parents = cases(self.base, space), tuple(self.parents[-PARENTS:])
+        # A mild case that is changed would withstand nothing.
+        parents = tuple(one for one in self.parents[-PARENTS:] if not is_mild(one.case, space))
+        fresh = cases(self.base, space)
         changed = mutated(parents, space) if parents else fresh
         failures: list[Failure] = []
         self.batches += 1

@@ -13,7 +13,7 @@ from harness.explore.draw import (
     bearable,
     said_near,
     some_faults,
-    struck,
+    times_of,
     with_messages,
 )
 from harness.explore.edit import option_values
@@ -37,7 +37,7 @@ def mutated(parents: Sequence[Parent], space: Explore) -> Drawing:
     def made(draw: Draw) -> Scenario:
         parent = draw.one(parents)
         case = parent.case
-        times = Times(space.within_ns, parent.moments, space.waits, struck(case.fault))
+        times = times_of(case, space, parent.moments)
         for _ in range(draw.number(1, CHANGES)):
             case = draw.one(_CHANGES)(draw, case, space, times)
         return bearable(case)

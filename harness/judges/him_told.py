@@ -1,4 +1,4 @@
-"""HI-10, HI-11: what the nodes of HIM owe each other about a message, beside what its sender is told (003 §3.3)."""
+"""HI-10 to HI-12: what the nodes of HIM owe each other, and a person, beside how a message ended (003 §3.3)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 from captures.evidence import OUT
 from harness.judges.base import Broken, Finding, Holds, judge_of, when_quiet
 from harness.judges.facts import Facts, name_of
+from harness.judges.him_messages import him_messages, succeeded
+from nodes.him.notes import NO_MULTICAST, Result
 from nodes.wire import Pdu
-from nodes.wire.him import HAVE, HimAnswer, HimEnd, HimQuery, HimReport, Reason
-from nodes.wire.note import NoteKind
+from nodes.wire.him import HAVE, HimAnswer, HimData, HimEnd, HimQuery, HimReport, Reason
+from nodes.wire.note import NoteKind, said
 
 
 @judge_of("HI-10", "ending: whoever holds a message hears how it ended, or gives the alarm")
@@ -45,28 +47,60 @@ def fair_reports(facts: Facts) -> Finding:
     asked: dict[tuple[int, ...], tuple[int, bytes]] = {}  # node, message, whom -> its last first question, and its hash
     shown: dict[tuple[int, ...], tuple[int, int]] = {}  # the same -> when he showed that he holds it, and in which view
     reports = 0
-    for at, kind, said in _about_tests(facts):
+    for at, kind, says in _about_tests(facts):
         node, src, out = int(frames.node[at]), int(frames.src[at]), frames.direction[at] == OUT
         here = (node, int(frames.about[at]), int(frames.seq[at]))
-        if out and kind is HimQuery and said["attempt"] == 1:
-            asked.update({(*here, peer): (at, said["hash"]) for peer in facts.evidence.nodes})
+        if out and kind is HimQuery and says["attempt"] == 1:
+            asked.update({(*here, peer): (at, says["hash"]) for peer in facts.evidence.nodes})
         elif out and kind is HimReport:
             reports += 1
-            for peer, reason in said["suspects"]:
+            for peer, reason in says["suspects"]:
                 question, evidence = asked.get((*here, peer)), shown.get((*here, peer))
                 if question is None or evidence is None or reason == Reason.MISMATCH:
                     continue
-                if evidence[0] > question[0] and evidence[1] == said["view"]:
+                if evidence[0] > question[0] and evidence[1] == says["view"]:
                     frame, proof = frames[at], frames[evidence[0]]
                     return Broken(
                         f"n{node} reported ({frame.capture} #{frame.frame}) that n{peer} does not confirm "
                         f"{name_of(here[1], here[2])}, which it had shown to hold ({proof.capture} #{proof.frame})"
                     )
-        elif not out and (kind is HimQuery or (kind is HimAnswer and said["flags"] & HAVE)):
+        elif not out and (kind is HimQuery or (kind is HimAnswer and says["flags"] & HAVE)):
             question = asked.get((*here, src))
-            if question is not None and said["hash"] == question[1]:
-                shown[*here, src] = at, said["view"]
+            if question is not None and says["hash"] == question[1]:
+                shown[*here, src] = at, says["view"]
     return Holds(f"{reports} reports named nobody who had shown that he holds the message")
+
+
+@judge_of("HI-12", "candour: a member that its sender served by a copy of its own is named to a person")
+def served_are_named(facts: Facts) -> Finding:
+    """Of a message that ended well in the round in which the copy came: what was sent to all did not come there."""
+    frames, messages = facts.evidence.frames, {(one.sending.about, one.sending.seq): one for one in him_messages(facts)}
+    named = {
+        (event.about, event.seq, peer)
+        for event in facts.of(NoteKind.ALARM)
+        if event.node == event.about and event.text == NO_MULTICAST
+        for peer in event.peers
+    }
+    rows, served = frames.of_type(HimData, among=frames.came), 0
+    rows = rows[frames.multicast[rows] == 0]
+    for at, round_ in zip(rows.tolist(), frames.said(rows, "round"), strict=True):
+        key, node = (int(frames.about[at]), int(frames.seq[at])), int(frames.node[at])
+        one = messages.get(key)
+        if one is None or one.result is None or not succeeded(one) or frames.time_ns[at] > one.result.time_ns:
+            continue
+        told = said(Result, one.result.values)
+        if told is None or told.round != (round_ or 0):
+            continue
+        served += 1
+        if (*key, node) not in named:
+            return Broken(
+                f"n{key[0]} had to serve n{node} {one.name} by a copy of its own, and told nobody that what it sends "
+                "to all does not come there",
+                (one.result,),
+                (one.sending,),
+                by_absence=True,
+            )
+    return Holds(f"all {served} members that were served by copies of their own were named")
 
 
 def _about_tests(facts: Facts) -> Iterator[tuple[int, type[Pdu], dict[str, Any]]]:

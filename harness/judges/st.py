@@ -1,9 +1,14 @@
-"""ST-1..ST-5: selectively totally ordered broadcast (paper 000 §2, §3)."""
+"""ST-1..ST-6: selectively totally ordered broadcast (paper 000 §2, §3), and what its recovery costs (§4.3)."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
+from captures.evidence import OUT
 from captures.tables import Ints
 from harness.judges.base import Broken, Finding, Holds, Undecided, all_of, judge_of
 from harness.judges.common import (
@@ -12,8 +17,9 @@ from harness.judges.common import (
     selectively_information_preserving,
     source_order,
 )
-from harness.judges.facts import Facts
+from harness.judges.facts import Facts, name_of
 from harness.judges.order import order_equivalent
+from nodes.wire.st import PHASE, RETX, StData, StRstAck
 
 
 @judge_of("ST-1", "no creation and no duplication")
@@ -106,3 +112,39 @@ def atomic(facts: Facts) -> Finding:
             by_absence=not seen,
         )
     return Holds("every message delivered anywhere had been accepted by all its destinations")
+
+
+@judge_of("ST-6", "thrift: in a round a PDU is sent again once for all who lost it, and once for each who asks again")
+def sent_again_once(facts: Facts) -> Finding:
+    frames = facts.evidence.frames
+    rows = frames.of_type(StRstAck)
+    own = frames.src[rows] == frames.node[rows]
+    rows = rows[(frames.node[rows] > 0) & (own == (frames.direction[rows] == OUT))]
+    asked = Counter[
+        tuple[int, int]
+    ]()  # node, round: how often it hears, or says itself, that somebody still lacks PDUs
+    for node, flags, epoch in zip(frames.node[rows].tolist(), *_said(facts, rows, "flags", "epoch"), strict=True):
+        if flags & PHASE:
+            asked[node, epoch] += 1
+    rows = frames.of_type(StData)
+    rows = rows[(frames.direction[rows] == OUT) & (frames.src[rows] == frames.node[rows])]
+    again = Counter[tuple[int, int, int]]()  # node, round, PDU
+    for at, flags, epoch, tseq in zip(rows.tolist(), *_said(facts, rows, "flags", "epoch", "tseq"), strict=True):
+        if not flags & RETX:
+            continue
+        node = int(frames.node[at])
+        again[node, epoch, tseq] += 1
+        times, more = again[node, epoch, tseq], asked[node, epoch]
+        if times > 1 + more:
+            frame = frames[at]
+            return Broken(
+                f"n{node} sent {name_of(node, tseq)} again ({frame.capture} #{frame.frame}) for the {times}. time in "
+                f"round {epoch}, in which it was asked {more} times more",
+                tuple(one for one in facts.sendings if one and (one.about, one.seq) == (node, tseq)),
+                by_absence=True,
+            )
+    return Holds(f"{again.total()} PDUs were sent again, each once for all in its round, or for who asked again")
+
+
+def _said(facts: Facts, rows: Ints, *names: str) -> list[Sequence[Any]]:
+    return [facts.evidence.frames.said(rows, name) for name in names]

@@ -50,6 +50,9 @@ class Explore:
     spare: tuple[str, ...] = ()  # PDUs of which a node need never get any: the protocol goes on
     skew_ns: Time = 0  # by how much the clocks of two nodes may differ
     options: Annotated[tuple[tuple[str, tuple[Any, ...]], ...], ChoicesCodec()] = ()
+    # Options with which the protocol withstands little: in some cases it has the first value of each, and no more goes
+    # wrong than that two PDUs are lost, doubled or late.
+    mild: Annotated[tuple[tuple[str, tuple[Any, ...]], ...], ChoicesCodec()] = ()
     properties: tuple[str, ...] = ()  # judged beside those of the protocol
     void: Annotated[tuple[tuple[str, tuple[Any, ...]], ...], ChoicesCodec()] = ()  # what a kind of fault may break
 

@@ -27,6 +27,7 @@ PROTOCOL = ProtocolSpec(
     properties=("ST-1", "ST-2", "ST-3", "ST-4", "ST-5", "NA"),
     notes=(State,),
     pdus=PDUS,
+    counted=True,
     longest_wait_ns=longest_wait_ns,
     max_payload=MAX_PAYLOAD,
     phase=lambda entity: str(entity.core.phase.mode.value),

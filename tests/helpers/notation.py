@@ -18,7 +18,8 @@
     part1>3     the harness keeps from node 3 what node 1 sends
     n1>DATA/1a  a frame him.DATA of source 1 about a leaves node 1; n2<DATA/1a enters node 2; n1<delta.DATA/2a;
                 n1>DATA/1a#7 says that its sender holds what has hash 7; n3<delta.DATA/2c:ab has a and b in CB_c[3];
-                n2>REPORT/2a:3 names node 3, which did not answer; a QUERY is the first of its test
+                n2>REPORT/2a:3 names node 3, which did not answer; a QUERY is the first of its test;
+                n1>st.DATA/1#7:2 is PDU 7, sent again in round 2; n2>st.RST_ACK/2:2 asks for what is missing in it
     @7.5        it is now 7.5 ms; 2@7.5 node 2's clock shows 7.5 ms now and runs on from there
     start heal end limit     marks of the harness: end is quiet, limit and livelock are not
     livelock
@@ -39,6 +40,7 @@ from nodes.delta import notes as delta
 from nodes.protocols import NAMES, protocol
 from nodes.wire.him import HASH_BYTES, HAVE, Reason
 from nodes.wire.note import Delivered, NoteKind, Submitted
+from nodes.wire.st import PHASE, RETX
 
 BASE_NS = 1_000_000_000
 UNIT_NS = 1_000_000
@@ -139,6 +141,9 @@ class _Writer:
     def said(self, match: re.Match[str]) -> dict[str, Any]:
         """What the PDU of a frame says: the hash of what its sender holds, whom it suspects, or the time stamps for its
         receiver."""
+        if match["title"].startswith("st."):
+            again = RETX if match["title"] == "st.DATA" else PHASE
+            return {"flags": again, "epoch": int(match["tag"][1:]), "tseq": int((match["hash"] or "#0")[1:])}
         if match["hash"]:
             held = int(match["hash"][1:])
             return {"hash": held.to_bytes(HASH_BYTES), "flags": HAVE if held else 0, "attempt": 1}

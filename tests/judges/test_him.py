@@ -108,6 +108,15 @@ CASES = [
     ("HI-11", f"{_HELD} n2>QUERY/2a#7 n2<ANSWER/3a#8 n2>REPORT/2a:3", PASS),  # or another one
     ("HI-11", f"{_HELD} n2>QUERY/2a#7 n2<ANSWER/3a#7 n2>QUERY/2a#7 n2>REPORT/2a:3", PASS),  # not in this test
     ("HI-11", f"{_HELD} n2>QUERY/2a#7 n2<ANSWER/3a#7 n2>REPORT/2a:3 hole", FAIL),
+    # HI-12
+    ("HI-12", f"{_HELD} n3<DATA/1a 1!3,no_multicast@a 1$a#0 end", PASS),
+    ("HI-12", f"{_HELD} n3<DATA/1a 1$a#0 end", FAIL),
+    ("HI-12", f"{_HELD} n3<DATA/1a 1!2,no_multicast@a 1$a#0 end", FAIL),  # of another one
+    ("HI-12", f"{_HELD} n3<DATA/1a 2!3,no_multicast@a 1$a#0 end", FAIL),  # who is not asked
+    ("HI-12", f"{_HELD} 1$a#0 n3<DATA/1a end", PASS),  # it came after the end
+    ("HI-12", f"{_HELD} n3<DATA/1a 1$a#1 end", PASS),  # the next round reached it
+    ("HI-12", "1+a 1-a 2-a n3<DATA/1a 1$a:3#0 end", PASS),  # a person hears of it anyway
+    ("HI-12", f"{_HELD} n3<DATA/1a 1$a#0 hole end", UNKNOWN),
     # HI-9
     ("HI-9", "1[1,2#7 2[1,2#7 1[1#8", PASS),
     ("HI-9", "1[1,2#7 2[2,3#7", FAIL),

@@ -87,6 +87,17 @@ CASES = [
     ("ST-5", "1+a>2,3 2^a 2-a hole", UNKNOWN),
     ("ST-5", "1+a>2,3 2^a 2-a 3^a hole", FAIL),
     ("ST-5", "1+a>2,3 2-a", UNKNOWN),  # nobody notes acceptances
+    # ST-6
+    ("ST-6", "1+a n1>st.DATA/1#1:2", PASS),
+    ("ST-6", "1+a n1>st.DATA/1#1:2 n1>st.DATA/1#2:2 n2>st.DATA/2#7:2 n1>st.DATA/1#1:3", PASS),
+    ("ST-6", "1+a n1>st.DATA/1#1:2 n1>st.DATA/1#1:2", FAIL),
+    ("ST-6", "1+a n1>st.DATA/1#1:2 n1<st.RST_ACK/2:2 n1>st.DATA/1#1:2", PASS),  # it still lacks something
+    ("ST-6", "1+a n1>st.DATA/1#1:2 n1<st.RST_ACK/2:2 n1>st.DATA/1#1:2 n1>st.DATA/1#1:2", FAIL),
+    ("ST-6", "1+a n1>st.DATA/1#1:2 n1<st.RST_ACK/2:1 n1>st.DATA/1#1:2", FAIL),  # in another round
+    ("ST-6", "1+a n1>st.DATA/1#1:2 n2>st.RST_ACK/2:2 n1>st.DATA/1#1:2", FAIL),  # that did not come
+    ("ST-6", "1+a n1>st.DATA/1#1:2 n1>st.RST_ACK/1:2 n1>st.DATA/1#1:2", PASS),  # its own copy was lost (D-ST-22) ...
+    ("ST-6", "1+a n1>st.DATA/1#1:2 n1<st.RST_ACK/1:2 n1>st.DATA/1#1:2", FAIL),  # ... and is not counted when it is back
+    ("ST-6", "1+a n1>st.DATA/1#1:2 n1>st.DATA/1#1:2 hole", UNKNOWN),
     # the paper's words
     ("IP", "1+a>2 1-a 2-a 3-a end", PASS),
     ("IP", "1+a>2 2-a end", FAIL),
