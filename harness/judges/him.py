@@ -214,11 +214,16 @@ def _decision_limit_ns(facts: Facts) -> int | None:
     options = facts.evidence.options
     if not isinstance(options, HimOptions):
         return None
-    return (options.maxfail + 1) * _round_ns(options) + _questions_ns(options, options.rto_max_ns) + _SLACK_NS
+    return (options.maxfail + 1) * _round_ns(options) + _probes_ns(options) + _SLACK_NS
+
+
+def _probes_ns(options: HimOptions) -> int:
+    """Of an originator, who asks twice as often as others do, but after the same time (D-HI-6)."""
+    return 2 * options.q * options.rto_max_ns
 
 
 def _questions_ns(options: HimOptions, rto_ns: int) -> int:
-    """Of one who does not answer, each with twice the time-out of the one before."""
+    """Of a tester to one who does not answer, each with twice the time-out of the one before."""
     return ((1 << options.q) - 1) * rto_ns
 
 
@@ -257,11 +262,10 @@ def _waits_ns(facts: Facts, one: HimMessage, result: Event) -> int:
     options = facts.evidence.options
     if not isinstance(options, HimOptions):
         return 0
-    asking_ns = _questions_ns(options, options.rto_max_ns)
     mine = [event for event in facts.of(NoteKind.ALARM) if (event.about, event.seq) == (result.about, result.seq)]
     served = sum(event.node == event.about and event.text == NO_MULTICAST for event in mine)
     rounds = 0 if failed(one) else options.maxfail + 1 + len(_views_meanwhile(facts, one, result))
-    return (served + rounds) * (_round_ns(options) + asking_ns)
+    return (served + rounds) * (_round_ns(options) + _probes_ns(options))
 
 
 def _alarm_limit_ns(facts: Facts) -> int | None:
@@ -400,8 +404,9 @@ def _lost_in_each_round(
     between: tuple[int, int],
     asking: tuple[int, int],
 ) -> bool:
-    """While the second was asked, whom the first took out then, did each round lose something between them, or was it
-    still on its way? A round in which all arrived would have cleared it, whatever had been lost before."""
+    """While the second was asked, whom the first took out then, did each round in which he was asked lose something
+    between them, or was it still on its way? A round in which all arrived would have cleared it, whatever had been lost
+    before."""
     since_ns, until_ns = asking
     out, came = Counter[tuple[int, str, int]](), set[tuple[int, str, int]]()  # packets; each that came, but for doubles
     seen = facts.evidence.frames
@@ -418,10 +423,12 @@ def _lost_in_each_round(
                 came.add(packet)
             elif frame.direction == "out" and frame.time_ns >= since_ns:
                 out[packet] += 1
-    lost = Counter[int]()  # of each round
+    lost, asked = Counter[int](), set[int]()  # of each round; rounds
     for packet, count in out.items():
         lost[packet[0]] += count - (packet in came)
-    return bool(lost) and all(count > 0 for count in lost.values())
+        if packet[1].startswith(f"{between[0]} "):
+            asked.add(packet[0])
+    return bool(asked) and all(lost[number] > 0 for number in asked)
 
 
 @judge_of("HI-9", "agreement: whoever has a view of the same number has the same members in it")
@@ -452,7 +459,7 @@ def _asking_ns(facts: Facts) -> int:
     options = facts.evidence.options
     if not isinstance(options, HimOptions):
         return 1 << 62
-    return 2 * options.q * options.rto_max_ns + _SLACK_NS
+    return _probes_ns(options) + _SLACK_NS
 
 
 def _over(facts: Facts, begun: Event, by_ns: int) -> bool:

@@ -133,7 +133,7 @@ class Recovery:
         if not answerable or self.round is None or x.epoch != self.round.number:
             return
         if isinstance(x, RoundBlock) and x.flags & PHASE:
-            if phase.mode is Mode.RECOV and (x.src != self._core.me or self._core.rules.own_served):
+            if phase.mode is Mode.RECOV and x.src != self._core.me:
                 self._serve(x)
         elif phase.mode in (Mode.ACKWAIT, Mode.RECOV) and x.src != self._core.me and repeated:
             self._core.answer("RST_ACK", lambda: self._ack(RESP))

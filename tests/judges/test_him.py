@@ -38,7 +38,8 @@ CASES = [
     ("HI-2", "1+a 1-a 2-a @200 1$a:3 end", FAIL),  # too late
     ("HI-2", "1+a 1-a 2-a @200 1$a:3 hole end", FAIL),
     ("HI-2", "1+a 1-a 2-a hole end", UNKNOWN),
-    # 71 ms are allowed, and 10 ms more for each view that the sender installs meanwhile.
+    # 72 ms are allowed, and 10 ms more for each view that the sender installs meanwhile.
+    ("HI-2", "1+a 1-a 2-a @72 1$a:3 end", PASS),
     ("HI-2", "1+a 1-a 2-a @75 1$a:3 end", FAIL),
     ("HI-2", "1+a 1-a 2-a 1[1,2,3 @75 1$a:3 end", PASS),
     ("HI-2", "1+a 1-a 2-a 1[1,2,3 @85 1$a:3 end", FAIL),
@@ -46,7 +47,7 @@ CASES = [
     ("HI-2", "1+a 1-a 2-a 2[1,2,3 @75 1$a:3 end", FAIL),  # another node's
     ("HI-2", "1[1,2,3 1+a 1-a 2-a @75 1$a:3 end", FAIL),  # it was before
     ("HI-2", "1+a 1-a 2-a 3-a @200 1$a end", FAIL),  # a SUCCESS is told in time, too
-    # 71 ms, 22 ms for questions and waits, and 11 ms for who was served alone.
+    # 72 ms, 24 ms for probes and waits, and 12 ms for who was served alone.
     ("HI-2", "1+a 1-a 2-a 3-a @90 1$a end", PASS),
     ("HI-2", "1+a 1-a 2-a 3-a @98 1$a end", FAIL),
     ("HI-2", "1+a 1-a 2-a 3-a 1!3,no_multicast@a @98 1$a end", PASS),
@@ -75,7 +76,7 @@ CASES = [
     ("HI-8", "1+a 1-a 2-a x1 end", FAIL),
     ("HI-8", "1+a 1-a 2-a x1 @20 2!1@a end", PASS),
     ("HI-8", "1+a 1-a 2-a x1 @200 2!1@a end", FAIL),  # too late
-    ("HI-8", "1+a 1-a 2-a x1 @97 2!1@a end", FAIL),  # 93 ms are allowed, and 10 ms more for each view of 1
+    ("HI-8", "1+a 1-a 2-a x1 @97 2!1@a end", FAIL),  # 94 ms are allowed, and 10 ms more for each view of 1
     ("HI-8", "1+a 1-a 2-a 1[1,2,3 x1 @97 2!1@a end", PASS),
     ("HI-8", "1+a 1-a 2-a 2[1,2,3 x1 @97 2!1@a end", FAIL),
     ("HI-8", "1+a 1-a 2-a x1 @20 2!1 end", FAIL),  # not about a
@@ -146,6 +147,9 @@ CASES = [
     ("HI-5", "1+a n1>DATA/1a n3<DATA/1a n1>QUERY/1a 1$a:3 1[1,2#131073", PASS),  # what 1 asked 3 was lost
     ("HI-5", "1+a n1>DATA/1a n3<DATA/1a n1>QUERY/1a n3<QUERY/1a 1$a:3 1[1,2#131073", FAIL),
     ("HI-5", "1+a n1>DATA/1a n1>DATA/1a n3<DATA/1a n3<DATA/1a n3>ANSWER/3a 1$a:3 1[1,2#131073", PASS),
+    # An answer to somebody else, of a round in which it was not asked any more, says nothing; one that was asked for does.
+    ("HI-5", "1+a n1>DATA/1a:3 n3>ANSWER/3a:0 n2<ANSWER/3a:0 1$a:3 1[1,2#131073", PASS),
+    ("HI-5", "1+a n1>DATA/1a:3 n1>DATA/1a:0 n3<DATA/1a:0 n3>ANSWER/3a:0 n1<ANSWER/3a:0 1$a:3 1[1,2#131073", FAIL),
     ("HI-5", "1+a n1>DATA/1a n2>REPORT/2a 1$a:3 n3<DATA/1a 1[1,2#131073", FAIL),  # what others lose is no excuse
     # Nor is what was lost long before 3 was asked, which may take 52 ms.
     ("HI-5", "1+a n1>DATA/1a @90 n1>QUERY/1a n3<QUERY/1a 1$a:3 1[1,2#131073", FAIL),
