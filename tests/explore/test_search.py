@@ -17,8 +17,8 @@ from harness.explore import chance
 from harness.explore.base import SPACES, base_of
 from harness.explore.brief import brief
 from harness.explore.corpus import corpus
-from harness.explore.draw import said_near
-from harness.explore.edit import possible, without_node
+from harness.explore.draw import Draw, news, said_near
+from harness.explore.edit import is_mild, possible, without_node
 from harness.explore.explicit import explicit
 from harness.explore.found import shrunk, write
 from harness.explore.hunt import Failure, Hunt
@@ -31,20 +31,22 @@ from harness.explore.order import News
 from harness.explore.reduce import reduce
 from harness.explore.search import Tally
 from harness.scenario import ScenarioError, dump, load, loads
+from harness.scenario.explore import Explore
 from harness.scenario.faults import FAULTS
-from harness.scenario.faults.chosen import Drop
+from harness.scenario.faults.chosen import Drop, PduFault
 from harness.scenario.faults.crash import Crash
 from harness.scenario.faults.impair import Change
 from harness.scenario.faults.pause import Pause
 from harness.scenario.faults.restart import Restart
 from harness.scenario.find import shipped
-from harness.scenario.model import Scenario, Script
+from harness.scenario.model import Impair, Scenario, Script
 from harness.scenario.pdus import PduMatch
 from nodes.facet import Milestone
 from nodes.protocols import protocol
 from nodes.wire import all_pdu_types
 from nodes.wire.note import NoteKind
 from tests.helpers.invariants import drawn
+from topologies.impairments import Impairment
 
 MS = 1_000_000
 NAMES = sorted(path.stem for path in SPACES.glob("*.toml"))
@@ -204,6 +206,53 @@ def test_milestones_are_of_steps_that_a_node_can_take(name: str) -> None:
     for milestone in protocol(name).milestones:
         for step in (*milestone.steps, *milestone.without):
             assert step in known or step.split()[0] in known, f"{milestone.name}: {step}"
+
+
+def test_mild_cases_have_their_options_and_two_single_pdus_astray_at_most() -> None:
+    base = base_of("him")
+    assert base.explore is not None
+    mild = [case for case in drawn(base, 3, 200) if is_mild(case, base.explore)]
+    assert 25 < len(mild) < 75
+    assert {(case.options.confirm, case.options.adj, case.options.q) for case in mild} == {("evidence", "ring", 3)}
+    for case in mild:
+        assert len(case.fault) <= 2
+        for fault in case.fault:
+            assert isinstance(fault, PduFault) and fault.count == 1 and len(fault.towards or ()) == 1
+        assert all(impair.impairment == Impairment(delay_ns=impair.impairment.delay_ns) for impair in plain(case))
+    state = Hunt(base, seed=1, parents=[Parent(mild[0], ())])
+    list(state.batch())  # draws nothing of it, since changed it would be another
+    assert not any(is_mild(one.case, base.explore) and len(one.case.fault) > 2 for one in state.parents)
+
+
+def plain(case: Scenario) -> list[Impair]:
+    """Its impairments without jitter."""
+    return [replace(one, impairment=replace(one.impairment, jitter_ns=0)) for one in case.impair]
+
+
+def test_a_third_of_the_cases_is_small() -> None:
+    base = base_of("st")
+    cases = drawn(base, 4, 300)
+    small = [one for one in cases if len(one.fault) <= 2 and one.options == base.options and not losing(one)]
+    assert 75 < len(small) < 200
+
+
+def losing(case: Scenario) -> bool:
+    return any(impair.impairment.loss for impair in case.impair)
+
+
+def test_news_comes_on_two_ways_and_the_slowest_is_one_of_them() -> None:
+    base = load(shipped()["cmd/restart-forgets"])  # where the way from n1 to n3 is slow
+    space = replace(Explore(), messages=10, delay=(MS,))
+    ways = Counter[tuple[tuple[str, tuple[str, ...]], ...]]()
+
+    def made(draw: Draw) -> Scenario:
+        ways[tuple(dict.fromkeys((one.node, one.to) for one in news(draw, base, space, 0, MS)))] += 1
+        return base
+
+    list(chance.drawn(made, 5, 100))
+    usual, count = ways.most_common(1)[0]
+    assert usual == (("n1", ("n3",)), ("n1", ("n2",)), ("n2", ("n3",))) and count > 60
+    assert all(way[0][1] == way[2][1] and way[1][1] == (way[2][0],) for way in ways)
 
 
 def test_each_choice_is_as_likely_as_any_other() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import itertools
 import multiprocessing
 import os
 import resource
@@ -24,7 +25,7 @@ from typing import Any
 import pytest
 
 from harness.bench.mutants.operators import Mutant
-from harness.closure import ROOT
+from harness.closure import ROOT, closure
 
 BUILD = ROOT / "build" / "mutants"
 _OURS = ("captures", "harness", "nodes", "tests", "topologies")
@@ -111,20 +112,26 @@ def killer(mutant: Mutant, tests: Sequence[Known]) -> str:
 
 
 def explored(mutant: Mutant, seed: int, cpu_s: float) -> str:
-    """What `tutti explore` finds in so much CPU time, in which run and when; empty if it finds nothing."""
+    """What `tutti explore` finds in so much CPU time, in which run and when; empty if it finds nothing. What several
+    protocols are made of is looked for in all of them, by turns."""
     sys.meta_path.insert(0, Changed(mutant))
-    from harness.explore.base import base_of
+    from harness.explore.base import SPACES, base_of
     from harness.explore.hunt import Hunt, seldom_collect
 
     seldom_collect()
     limit_cpu(cpu_s + _AT_LEAST_S)  # a run may be endless
+    names = sorted(path.stem for path in SPACES.glob("*.toml"))
+    names = [name for name in names if ROOT / mutant.path in closure([f"nodes.{name}"]).values()]
     try:
-        state, begin = Hunt(base_of(mutant.protocol), seed), _cpu_s()
+        states, begin = [Hunt(base_of(name), seed) for name in names], _cpu_s()
     except Exception as error:  # it cannot even begin
         return f"{type(error).__name__}: {error}"
-    while _cpu_s() < begin + cpu_s:
+    for state in itertools.cycle(states):
         for failure in state.batch():
-            return f"{', '.join(sorted(failure.broken))} in run {failure.runs}, {_cpu_s() - begin:.0f} s"
+            found = f"{state.base.protocol}: {', '.join(sorted(failure.broken))}"
+            return f"{found} in run {failure.runs}, {_cpu_s() - begin:.0f} s"
+        if _cpu_s() > begin + cpu_s:
+            break
     return ""
 
 
