@@ -38,7 +38,7 @@ class Sending:
     probing: dict[int, int] = field(default_factory=dict)  # suspect -> number of the question that is out
     stamps: dict[int, int] = field(default_factory=dict)  # suspect -> time stamp of that question
     asked: tuple[int, ...] = ()  # whom the last probes were for
-    served: set[int] = field(default_factory=set)  # suspects that got a copy by unicast
+    served: set[int] = field(default_factory=set)  # suspects that got a copy by unicast in this round
     fresh: bool = False  # one of them since T_dec was last waited for
     outcome: str = ""
     late: set[int] = field(default_factory=set)  # about whom a late alarm was given
@@ -101,6 +101,7 @@ class Sender:
 
     def _next_round(self, sending: Sending) -> None:
         self._stop_probing(sending)
+        sending.served.clear()
         sending.round += 1
         self._core.counters["repeated_data"] += 1
         self._multicast(sending)
@@ -196,12 +197,14 @@ class Sender:
             return
         sending.evidence.add(node)
         self._failures.pop(node, None)
-        if node in sending.probing:
+        if node in sending.served:  # also if that was his answer to the last question, and others are still asked
+            sending.served.discard(node)
+            core.alarm(NO_MULTICAST, (node,), core.me, sending.seq)
+        elif node in sending.probing:
             reporters = {who for suspects in sending.reports.values() for who in suspects.get(node, ())}
-            if node in sending.served:
-                core.alarm(NO_MULTICAST, (node,), core.me, sending.seq)
-            elif reporters:
+            if reporters:
                 core.alarm("path", (*sorted(reporters), node), core.me, sending.seq)
+        if node in sending.probing:
             self._probed(sending, node)
         everybody = all(member in sending.evidence for member in core.members if member != core.me)
         if core.rules.evidence_decides and everybody and not sending.outcome:
