@@ -139,7 +139,7 @@ def failure_is_told(facts: Facts) -> Finding:
         took = result.time_ns - one.sending.time_ns
         limit = None if decided is None else decided + _more_rounds_ns(facts, one, result)
         if limit is not None:
-            limit += _waits_ns(facts, one, result)
+            limit += _waits_ns(facts, one, result) + _paused_ns(facts, one.sending, result)
         if limit is not None and took > limit:
             return Broken(
                 f"n{one.sending.node} was told {result.text} of {one.name} after {took} ns; {limit} ns were allowed",
@@ -183,7 +183,7 @@ def _held_by_all_or_told(facts: Facts) -> Finding:
             )
         if decided is None:
             return Undecided("the scenario does not say maxfail and the time-outs")
-        limit = decided + _more_rounds_ns(facts, one, alarm)
+        limit = decided + _more_rounds_ns(facts, one, alarm) + _paused_ns(facts, one.sending, alarm)
         took = alarm.time_ns - one.sending.time_ns
         if took > limit:
             return Broken(
@@ -266,6 +266,20 @@ def _waits_ns(facts: Facts, one: HimMessage, result: Event) -> int:
     served = sum(event.node == event.about and event.text == NO_MULTICAST for event in mine)
     rounds = 0 if failed(one) else options.maxfail + 1 + len(_views_meanwhile(facts, one, result))
     return (served + rounds) * (_round_ns(options) + _probes_ns(options))
+
+
+def _paused_ns(facts: Facts, sending: Event, end: Event) -> int:
+    """For how long who says how it ended stood still meanwhile."""
+    paused_ns, since_ns = 0, None
+    for event in facts.of(NoteKind.FAULT):
+        if end.node not in (event.fault.nodes or (end.node,)):
+            continue
+        if event.fault.kind == "pause" and not event.fault.ends:
+            since_ns = max(event.time_ns, sending.time_ns)
+        elif "pause" in event.fault.ends and since_ns is not None:
+            paused_ns += max(0, min(event.time_ns, end.time_ns) - since_ns)
+            since_ns = None
+    return paused_ns if since_ns is None else paused_ns + max(0, end.time_ns - since_ns)
 
 
 def _alarm_limit_ns(facts: Facts) -> int | None:

@@ -23,7 +23,7 @@
     @7.5        it is now 7.5 ms; 2@7.5 node 2's clock shows 7.5 ms now and runs on from there
     start heal end limit     marks of the harness: end is quiet, limit and livelock are not
     livelock
-    fault3      the harness does something to node 3
+    fault3 wake3   the harness stops node 3's process, and lets it go on
     hole        the captures have a hole
 
 Names of messages are single letters; a message of node i gets i's next number as its seq.
@@ -50,7 +50,7 @@ _TOKEN = re.compile(r"(?P<node>\d+)(?P<sign>[-+&^~=\[!$@%/])(?P<rest>.*)")
 _FRAME = re.compile(
     r"n(?P<node>\d+)(?P<way>[<>])(?P<title>[\w.]+)/(?P<src>\d+)(?P<name>[a-z]?)(?P<hash>#\d+)?(?P<tag>:[a-z\d]+)?"
 )
-_HARNESS = re.compile(r"(?P<what>x|r|l|cut|join|fault)(?P<node>\d+)")
+_HARNESS = re.compile(r"(?P<what>x|r|l|cut|join|fault|wake)(?P<node>\d+)")
 _PARTITION = re.compile(r"part(?P<pair>\d+>\d+)")
 _MARKS = {"start": "start", "heal": "heal", "end": "end quiet", "limit": "end limit", "livelock": "end livelock"}
 
@@ -166,7 +166,7 @@ class _Writer:
             link = f"n{node}-s1" if node else "s1-s2"
             self.note(0, NoteKind.FAULT, text=f"link {'down' if what == 'cut' else 'up'} {link}")
         else:
-            self.note(0, NoteKind.FAULT, peers=(node,), text={"x": "crash", "fault": "pause"}[what])
+            self.note(0, NoteKind.FAULT, peers=(node,), text={"x": "crash", "fault": "pause", "wake": "resume"}[what])
 
     def at_node(self, node: int, sign: str, rest: str) -> bool:
         """Write what a node did; True if that took no time."""

@@ -52,6 +52,11 @@ CASES = [
     ("HI-2", "1+a 1-a 2-a 3-a @98 1$a end", FAIL),
     ("HI-2", "1+a 1-a 2-a 3-a 1!3,no_multicast@a @98 1$a end", PASS),
     ("HI-2", "1+a 1-a 2-a 3-a 2!3,no_multicast@a @98 1$a end", FAIL),  # another one said so
+    ("HI-2", "1+a 1-a 2-a fault1 @200 wake1 1$a:3 end", PASS),  # it stood still all the time
+    ("HI-2", "1+a 1-a 2-a fault1 @20 wake1 @80 1$a:3 end", PASS),  # 17 ms longer
+    ("HI-2", "1+a 1-a 2-a fault1 @20 wake1 @95 1$a:3 end", FAIL),
+    ("HI-2", "1+a 1-a 2-a fault2 @200 wake2 1$a:3 end", FAIL),  # another one did
+    ("HI-2", "fault1 @50 1+a wake1 1-a 2-a @130 1$a:3 end", FAIL),  # before it was sent
     ("HI-2", f"{_HELD} 1$a 1$a end", FAIL),  # told twice
     ("HI-2", f"{_HELD} 1$a#1 end", PASS),
     ("HI-2", f"{_HELD} 1$a#2 end", FAIL),  # it is repeated once ...
@@ -79,6 +84,8 @@ CASES = [
     ("HI-8", "1+a 1-a 2-a x1 @97 2!1@a end", FAIL),  # 94 ms are allowed, and 10 ms more for each view of 1
     ("HI-8", "1+a 1-a 2-a 1[1,2,3 x1 @97 2!1@a end", PASS),
     ("HI-8", "1+a 1-a 2-a 2[1,2,3 x1 @97 2!1@a end", FAIL),
+    ("HI-8", "1+a 1-a 2-a x1 fault2 @200 wake2 2!1@a end", PASS),
+    ("HI-8", "1+a 1-a 2-a x1 fault3 @200 wake3 2!1@a end", FAIL),  # who gives it was awake
     ("HI-8", "1+a 1-a 2-a x1 @20 2!1 end", FAIL),  # not about a
     ("HI-8", "1+a 1-a 1$a:2,3 x1 end", PASS),  # he was told himself
     ("HI-8", "1+a 1-a 1$a x1 end", PASS),  # none of those left knows of it
