@@ -393,13 +393,15 @@ def _befell(facts: Facts, proposed: Event, absent: int, time_ns: int) -> bool:
             return True
     asking = since_ns, proposed.time_ns
     if _is_alone(facts, proposed):
-        return _lost_in_each_round(facts, (HimJoin, HimView), (0, 0), (proposer, absent), asking)
+        return _lost_between(facts, (HimJoin, HimView), (0, 0), None, (proposer, absent), asking)
     ended = [one for one in him_messages(facts) if one.sending.node == proposer]
     ended = [one for one in ended if one.result and one.result.time_ns <= time_ns]
     if not ended:
         return False
     last = max(ended, key=lambda one: one.result.time_ns if one.result else 0)
-    return _lost_in_each_round(facts, PACKETS, (last.sending.about, last.sending.seq), (proposer, absent), asking)
+    told = said(Result, last.result.values) if last.result else None
+    message = last.sending.about, last.sending.seq
+    return _lost_between(facts, PACKETS, message, told.round if told else None, (proposer, absent), asking)
 
 
 def _is_alone(facts: Facts, view: Event) -> bool:
@@ -411,18 +413,18 @@ def _is_alone(facts: Facts, view: Event) -> bool:
     )
 
 
-def _lost_in_each_round(
+def _lost_between(
     facts: Facts,
     kinds: tuple[type[HimPdu], ...],
     message: tuple[int, int],
+    round_: int | None,
     between: tuple[int, int],
     asking: tuple[int, int],
 ) -> bool:
-    """While the second was asked, whom the first took out then, did each round in which he was asked lose something
-    between them, or was it still on its way? A round in which all arrived would have cleared it, whatever had been lost
-    before."""
+    """While the second was asked, whom the first took out then, was something lost between them, or still on its way?
+    Of a message its last round counts, in which the questions were asked: what was lost before says nothing of it."""
     since_ns, until_ns = asking
-    out, came = Counter[tuple[int, str, int]](), set[tuple[int, str, int]]()  # packets; each that came, but for doubles
+    out, came = Counter[tuple[str, int]](), set[tuple[str, int]]()  # packets; each that came, but for doubles
     seen = facts.evidence.frames
     for kind in kinds:
         rows = seen.of_type(kind)
@@ -430,19 +432,14 @@ def _lost_in_each_round(
         rows = rows[np.isin(seen.src[rows], between) & np.isin(seen.node[rows], facts.evidence.nodes)]
         told = zip(seen.rows(rows), seen.said(rows, "round"), seen.said(rows, "tsval"), strict=True)
         for frame, number, stamp in told:
-            packet = number, f"{frame.src} {frame.title}", stamp
-            if frame.time_ns > until_ns:
+            packet = f"{frame.src} {frame.title}", stamp
+            if frame.time_ns > until_ns or round_ not in (None, number):
                 continue
             if frame.direction == "in" and (not frame.multicast or frame.at == f"n{between[1]}"):
                 came.add(packet)
             elif frame.direction == "out" and frame.time_ns >= since_ns:
                 out[packet] += 1
-    lost, asked = Counter[int](), set[int]()  # of each round; rounds
-    for packet, count in out.items():
-        lost[packet[0]] += count - (packet in came)
-        if packet[1].startswith(f"{between[0]} "):
-            asked.add(packet[0])
-    return bool(asked) and all(lost[number] > 0 for number in asked)
+    return any(count > (packet in came) for packet, count in out.items())
 
 
 @judge_of("HI-9", "agreement: whoever has a view of the same number has the same members in it")
