@@ -257,15 +257,19 @@ def _rounds(facts: Facts, one: HimMessage, result: Event) -> Broken | None:
 
 
 def _waits_ns(facts: Facts, one: HimMessage, result: Event) -> int:
-    """A round more for each member that its sender had to serve by a copy of his own, of which there is an alarm; and
-    before a SUCCESS each round may end with questions, and a wait for those who test only since they were served."""
+    """Each round may end with questions to those who gave no evidence, where silence is none; before a SUCCESS it is a
+    round more, for those who test only since they were served. So it is for each member that its sender had to serve by
+    a copy of his own, of which there is an alarm."""
     options = facts.evidence.options
     if not isinstance(options, HimOptions):
         return 0
     mine = [event for event in facts.of(NoteKind.ALARM) if (event.about, event.seq) == (result.about, result.seq)]
     served = sum(event.node == event.about and event.text == NO_MULTICAST for event in mine)
-    rounds = 0 if failed(one) else options.maxfail + 1 + len(_views_meanwhile(facts, one, result))
-    return (served + rounds) * (_round_ns(options) + _probes_ns(options))
+    rounds = options.maxfail + 1 + len(_views_meanwhile(facts, one, result))
+    if not failed(one):
+        return (served + rounds) * (_round_ns(options) + _probes_ns(options))
+    asked = 0 if options.confirmation == "silence" else rounds
+    return served * _round_ns(options) + (served + asked) * _probes_ns(options)
 
 
 def _paused_ns(facts: Facts, sending: Event, end: Event) -> int:
