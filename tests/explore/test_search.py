@@ -298,7 +298,8 @@ def test_the_command_says_whether_something_was_found(tmp_path: Path, capsys: py
     assert quiet["failures"] == [] and quiet["runs"] >= 40 and 0 < quiet["excluded_rate"] < 0.1
     assert quiet["ended"] == "enough runs" and 5 < quiet["changes"] < quiet["seen"]
     reached = {name for name, run in quiet["milestones"].items() if run is not None}
-    assert reached == {"the Queue was full", "who was silent was heard again"}  # losses alone make a link silent
+    # Losses alone make a link silent, in some search; for the others it takes a fault.
+    assert "the Queue was full" in reached and reached <= {"the Queue was full", "who was silent was heard again"}
     assert main([*words[:3], "4000", *words[4:], "--set", "cmd.rules=printed", "--out", str(tmp_path / "loud")]) == 1
     loud = json.loads(capsys.readouterr().out)
     (failure,) = loud["failures"]
@@ -380,6 +381,7 @@ NO_SWITCH = {
     "him/asked-again",
     "him/proposed-by-another",
     "him/told-in-the-same-instant",
+    "him/served-at-last",
     "st/slow-way",
     "st/double-in-a-round",
     "st/held-and-doubled",
