@@ -35,4 +35,4 @@ def _waits(space: Explore, scenario: Scenario) -> tuple[int, ...]:
 def _within(space: Explore, scenario: Scenario) -> Explore:
     """What the scenario says itself is not drawn."""
     messages = 0 if scenario.workload is not None else space.messages
-    return replace(space, nodes=(), networks=(), messages=messages, options=(), loss=(0.0,), delay=(0,))
+    return replace(space, nodes=(), networks=(), messages=messages, options=(), mild=(), loss=(0.0,), delay=(0,))

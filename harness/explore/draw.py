@@ -32,7 +32,8 @@ from topologies.impairments import GilbertElliott, Impairment
 
 T = TypeVar("T")
 SPANS = (10, 100, 1000, 4000)  # lengths of faults, in ticks: some outlast all that is submitted
-_FEW, _FEW_FAULTS = 5, 2  # messages: what befalls one of them matters more than among many
+_FEW = 5  # messages: what befalls one of them matters more than among many
+_FEW_FAULTS = 2
 _PACES = (10, 100)  # of a talk, in ticks
 FAR_NS = 60_000_000_000  # by which a clock is set, where a protocol does not bound it
 _DRIFTS_PPB = (100_000, -100_000, 10_000_000, -10_000_000)

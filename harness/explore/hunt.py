@@ -64,7 +64,8 @@ class Hunt:
         space = self.base.explore
         assert space is not None
         # A mild case that is changed would withstand nothing.
-        parents = tuple(one for one in self.parents[-PARENTS:] if not is_mild(one.case, space))
+        known = self.parents[-PARENTS:]
+        parents = tuple(one for one in known if is_mild(self.base, space) or not is_mild(one.case, space))
         fresh = cases(self.base, space)
         changed = mutated(parents, space) if parents else fresh
         failures: list[Failure] = []

@@ -5,11 +5,12 @@ Each rule looks at the parts that could be read, so that one bad table does not 
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.scenario.explore import Explore
+from harness.scenario.explore import Explore, FaultKind
 from harness.scenario.faults import Fault
 from harness.scenario.faults.course import Course
 from harness.scenario.known import is_metric, is_property, metrics, properties
@@ -190,8 +191,9 @@ def _explore(draft: Draft) -> Iterator[Problem]:
         if any(not 0 <= size <= largest for size in space.payload):
             yield Problem(("explore", "payload"), f"a payload of {draft.spec.name} has 0 to {largest} bytes")
         known = keys_of(draft.spec.options)
-        for name, values in space.options:
-            path: Path = ("explore", "options", name)
+        tables = [("options", *one) for one in space.options] + [("mild", *one) for one in space.mild]
+        for table, name, values in tables:
+            path: Path = ("explore", table, name)
             if name not in known:
                 yield Problem(path, f"{draft.spec.name} has no option {name!r}{did_you_mean(name, known)}")
                 continue
@@ -199,13 +201,16 @@ def _explore(draft: Draft) -> Iterator[Problem]:
                 wrong: Problems = []
                 read_value(known[name].hint, value, path, wrong)
                 yield from wrong
-    if draft.words and space.properties:
-        from harness.scenario.known import properties
-
-        for name in space.properties:
+    kinds = typing.get_args(FaultKind)
+    for kind, _ in space.void:
+        if kind not in kinds:
+            yield Problem(("explore", "void", kind), f"no fault is called {kind!r}{did_you_mean(kind, kinds)}")
+    named: list[tuple[Path, tuple[str, ...]]] = [(("explore", "properties"), space.properties)]
+    named += [(("explore", "void", kind), of) for kind, of in space.void]
+    for where, names in named if draft.words else ():
+        for name in names:
             if name not in properties():
-                reason = f"no property is called {name!r}{did_you_mean(name, properties())}"
-                yield Problem(("explore", "properties"), reason)
+                yield Problem(where, f"no property is called {name!r}{did_you_mean(name, properties())}")
 
 
 def _networks(topology: TopologyOptions, space: Explore) -> Iterator[Problem]:

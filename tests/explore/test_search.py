@@ -224,6 +224,12 @@ def test_mild_cases_have_their_options_and_two_single_pdus_astray_at_most() -> N
     assert not any(is_mild(one.case, base.explore) and len(one.case.fault) > 2 for one in state.parents)
 
 
+def test_a_scenario_that_says_its_options_is_searched_with_them_alone() -> None:
+    base = base_of("him/slow-line")
+    assert base.explore is not None
+    assert {case.options for case in drawn(base, 1, 40)} == {base.options}
+
+
 def plain(case: Scenario) -> list[Impair]:
     """Its impairments without jitter."""
     return [replace(one, impairment=replace(one.impairment, jitter_ns=0)) for one in case.impair]
@@ -359,6 +365,9 @@ def test_bad_words_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
         ('explore.networks=["one_channel"]', "needs a channel"),
         ('explore.properties=["CD-9"]', "no property is called"),
         ("explore.options={ window = [0.5] }", "whole number"),
+        ("explore.mild={ windw = [1] }", "did you mean 'window'"),
+        ('explore.void={ pasue = ["CD-1"] }', "did you mean 'pause'"),
+        ('explore.void={ pause = ["CD-11"] }', "no property is called"),
         ('explore.loss=["100%"]', "below 100%"),
         ('explore.within="0ms"', "above 0"),
     ],
