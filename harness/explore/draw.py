@@ -463,7 +463,7 @@ def _stop(draw: Draw, case: Scenario, times: Times, kind: type[Crash] | type[Lea
     node = tuple(dict.fromkeys((first, draw.one(case.nodes)))) if draw.number(0, 3) == 3 else (first,)
     found: list[Fault] = [kind(at_ns=at_ns, node=node)]
     for again in draw.one(((False,), (False,), (True, False), (True,), ())):
-        at_ns += times.length(draw) if draw.yes() else draw.number(1, SPANS[0]) * times.tick_ns
+        at_ns += times.length(draw) if draw.number(0, 3) else draw.number(1, SPANS[0]) * times.tick_ns
         found.append(Restart(at_ns=at_ns, node=node))
         if again and titles(case.protocol) and draw.yes():
             when = When(pdu=PduMatch(types=(draw.one(titles(case.protocol)),), src=(int(node[0][1:]),)))
