@@ -334,6 +334,10 @@ def _nothing_of_the_living_lost(facts: Facts, since_ns: int, there: frozenset[in
     for life in living:
         if not life.member:
             return Broken(f"{life} was never let in again", _beginning(facts, life), by_absence=True)
+    for node in sorted(there):  # who has left and is on its way back may not have noted anything since
+        last = next((life for life in reversed(facts.lives) if life.node == node), None)
+        if last is not None and last.stopped is not None and last.stopped.kind is NoteKind.LEFT:
+            return Broken(f"n{node} left, and was never let in again", (last.stopped,), by_absence=True)
     unsent = never_sent(facts, since_ns, there)
     if unsent is not None:
         return unsent

@@ -82,6 +82,9 @@ CASES = [
     ("TD-5", "1+a 3+b 1-a x3 limit", UNKNOWN),
     ("TD-5", "1+a 1-a x2 x3 end", PASS),  # a majority is dead
     ("TD-5", "x3 1[1,2 2[1,2 r3 end", FAIL),  # never let in
+    ("TD-5", "1[1,2 2[1,2 l3 end", FAIL),  # it runs, and nothing is heard of it any more
+    ("TD-5", "1[1,2 2[1,2 l3 x3 end", PASS),  # it does not run
+    ("TD-5", "1[1,2 2[1,2 l3 3[1,2,3 end", PASS),  # it is back
     ("TD-5", "x3 r3 3[1,2,3 x2 1+a 1-a 3-a end", PASS),  # two stops, but one after the other
     # A majority was down and came back. Of what was sent before nothing is promised, of what comes after all.
     ("TD-5", f"1+a {_BACK} 1+b 1-b 2-b 3-b end", PASS),
