@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated
 
 from harness.bench.row import Refused, Row
-from harness.explore.base import SPACES, base_of
+from harness.explore.base import base_of, searched
 from harness.explore.found import shrunk, size_of
 from harness.explore.hunt import Hunt, seldom_collect
 from nodes.protocols import protocol as protocol_of
@@ -52,7 +52,7 @@ def bench_explore(
     *, protocol: str | None = None, seed: int = 1, explore: float = _CPU_S, only: Sequence[str] | None = None
 ) -> Iterator[Row]:
     """Of one protocol, or of all; for so many seconds each; of some switches alone."""
-    names = sorted(path.stem for path in SPACES.glob("*.toml"))
+    names = searched()
     if protocol not in (None, *names):
         raise Refused(f"the search has a plain scenario of {', '.join(names)}")
     seldom_collect()

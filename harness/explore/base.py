@@ -15,6 +15,11 @@ from nodes.protocols import protocol
 SPACES = Path(__file__).parent / "spaces"
 
 
+def searched() -> list[str]:
+    """The protocols that have such a plain scenario."""
+    return sorted(path.stem for path in SPACES.glob("*.toml"))
+
+
 def base_of(word: str, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
     """The scenario meant, with the bounds of its search: its own, those of its protocol, or the general ones."""
     known = SPACES / f"{word}.toml"

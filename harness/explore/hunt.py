@@ -63,10 +63,9 @@ class Hunt:
         """Draw and carry out some cases; those that fail."""
         space = self.base.explore
         assert space is not None
-        # A mild case that is changed would withstand nothing.
-        known = self.parents[-PARENTS:]
-        parents = tuple(one for one in known if is_mild(self.base, space) or not is_mild(one.case, space))
-        fresh = cases(self.base, space)
+        fresh, parents = cases(self.base, space), tuple(self.parents[-PARENTS:])
+        if not is_mild(self.base, space):  # a mild case that is changed would withstand nothing
+            parents = tuple(one for one in parents if not is_mild(one.case, space))
         changed = mutated(parents, space) if parents else fresh
         failures: list[Failure] = []
         self.batches += 1

@@ -120,9 +120,7 @@ def sent_again_once(facts: Facts) -> Finding:
     rows = frames.of_type(StRstAck)
     own = frames.src[rows] == frames.node[rows]
     rows = rows[(frames.node[rows] > 0) & (own == (frames.direction[rows] == OUT))]
-    asked = Counter[
-        tuple[int, int]
-    ]()  # node, round: how often it hears, or says itself, that somebody still lacks PDUs
+    asked = Counter[tuple[int, int]]()  # node, round: how often it hears, or says, that somebody still lacks PDUs
     for node, flags, epoch in zip(frames.node[rows].tolist(), *_said(facts, rows, "flags", "epoch"), strict=True):
         if flags & PHASE:
             asked[node, epoch] += 1

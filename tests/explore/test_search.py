@@ -14,7 +14,7 @@ import pytest
 
 from harness.cli import main
 from harness.explore import chance
-from harness.explore.base import SPACES, base_of
+from harness.explore.base import base_of, searched
 from harness.explore.brief import brief
 from harness.explore.corpus import corpus
 from harness.explore.draw import Draw, news, said_near
@@ -49,7 +49,7 @@ from tests.helpers.invariants import drawn
 from topologies.impairments import Impairment
 
 MS = 1_000_000
-NAMES = sorted(path.stem for path in SPACES.glob("*.toml"))
+NAMES = searched()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -115,13 +115,12 @@ def explored(mutant: Mutant, seed: int, cpu_s: float) -> str:
     """What `tutti explore` finds in so much CPU time, in which run and when; empty if it finds nothing. What several
     protocols are made of is looked for in all of them, by turns."""
     sys.meta_path.insert(0, Changed(mutant))
-    from harness.explore.base import SPACES, base_of
+    from harness.explore.base import base_of, searched
     from harness.explore.hunt import Hunt, seldom_collect
 
     seldom_collect()
     limit_cpu(cpu_s + _AT_LEAST_S)  # a run may be endless
-    names = sorted(path.stem for path in SPACES.glob("*.toml"))
-    names = [name for name in names if ROOT / mutant.path in closure([f"nodes.{name}"]).values()]
+    names = [name for name in searched() if ROOT / mutant.path in closure([f"nodes.{name}"]).values()]
     try:
         states, begin = [Hunt(base_of(name), seed) for name in names], _cpu_s()
     except Exception as error:  # it cannot even begin
