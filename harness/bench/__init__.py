@@ -18,6 +18,7 @@ BENCHES = {
     "causal": ("harness.bench.causal", "bench_causal", "delta and cmd: tag bytes and delay against the baselines"),
     "sweep": ("harness.bench.sweep", "bench_sweep", "runs per hour, the scheduler's cost, aggregation"),
     "explore": ("harness.bench.explore", "bench_explore", "the search: cases/s, and when it finds each printed rule"),
+    "levels": ("harness.bench.levels", "bench_levels", "cases of the search, in memory and on the network"),
     "mutants": ("harness.bench.mutants", "bench_mutants", "do the tests see it when a protocol is changed?"),
     "report": ("harness.bench.report", "bench_report", "the report of 100,000 events in a browser"),
 }

@@ -44,11 +44,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     platform = parser.add_argument_group("platform")
     platform.add_argument("--largest", action="store_true", default=None, help="a network of 500 nodes, too (8 GB)")
     platform.add_argument("--seeds", type=int, metavar="N", help="of the sweep (default: 24)")
-    forks = parser.add_argument_group("forks")
+    forks = parser.add_argument_group("forks, levels")
     scenario = "repeat this scenario, not the usual ones (repeatable)"
     forks.add_argument("--scenario", dest="scenarios", action="append", metavar="SCENARIO", help=scenario)
     forks.add_argument("-n", dest="count", type=int, metavar="N", help="so many of each")
-    mutants = parser.add_argument_group("mutants, explore")
+    mutants = parser.add_argument_group("mutants, explore, levels")
     mutants.add_argument("--protocol", metavar="PROTOCOL", help="of this protocol alone")
     mutants.add_argument("--sample", type=int, metavar="N", help="how many are drawn (default: 20)")
     mutants.add_argument("--seed", type=int, metavar="N", help="of what is drawn (default: 1)")

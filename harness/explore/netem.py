@@ -31,6 +31,7 @@ class Netem:
         self._is_plain = not any(chances)  # what comes leaves, once
         self._bad = False  # of the Gilbert-Elliott model
         self._free_ns = 0  # when all that was sent so far has left, with a rate
+        self.emptied = 0  # so many times
 
     def departures(self, now_ns: int, size_bytes: int) -> list[int]:
         """When copies of a packet that is sent now leave: none, one, or two."""
@@ -45,6 +46,11 @@ class Netem:
         if count == 2 and self._lost():  # the double passes through the queue by itself
             count = 1
         return [self._departure(now_ns, size_bytes) for _ in range(count) if not self._corrupted()]
+
+    def empty(self) -> None:
+        """What waits in it is lost."""
+        self.emptied += 1
+        self._free_ns = 0
 
     def by_chance(self, waits_ns: list[int]) -> list[int]:
         """How much later copies that wait so long go on than without chance."""

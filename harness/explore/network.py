@@ -90,6 +90,7 @@ class Network:
         link = self.plan.link(name)
         for end in (link.a, link.b):
             (self._down.discard if up else self._down.add)(end.interface)
+            self._empty(None if up else self._netems.get(end.interface))
 
     def _put(self, place: Placement, impairment: Impairment | None) -> None:
         self._changes += 1
@@ -97,9 +98,16 @@ class Network:
         self._impairments[place] = impairment
         netem = None if impairment is None else Netem(impairment, seed_for(self._seed, "netem", place.name, *turn))
         if place.source_mac is not None:
-            self._pairs[place.interface, self._sources[place.source_mac]] = netem
+            pair = place.interface, self._sources[place.source_mac]
+            self._empty(self._pairs.get(pair))
+            self._pairs[pair] = netem
         else:
+            self._empty(self._netems.get(place.interface))
             self._netems[place.interface] = netem
+
+    def _empty(self, netem: Netem | None) -> None:
+        if netem is not None:
+            netem.empty()
 
     # carrying
 
@@ -128,6 +136,8 @@ class Network:
 
     def _leave(self, step: Step, frame: Carried) -> None:
         """A frame comes to an interface through which it is to leave."""
+        if step.interface in self._down:
+            return
         if not step.receiver:
             self._through(self._netems.get(step.interface), step, frame)
         elif (frame.src, step.receiver) not in self._severed:
@@ -168,6 +178,9 @@ class Network:
         else:
             self._pass(pair, step, frame, lambda: self._through(port, step, frame))
 
+    def _port_of(self, node: int) -> str:
+        return self.plan.port_towards(f"n{node}").interface
+
     def _through(self, netem: Netem | None, step: Step, frame: Carried) -> None:
         if step.interface in self._down:
             return
@@ -186,14 +199,20 @@ class Network:
             if at_ns == now:
                 then()
             else:
-                self._world.at(at_ns, then)
+                self._world.at(at_ns, partial(_unless_emptied, netem, netem.emptied, then))
 
     def _left(self, step: Step, frame: Carried) -> None:
-        if step.interface in self._down:
-            return  # what still waited in its queue is gone with it
+        if step.interface == CHANNEL and self._port_of(frame.src) in self._down:
+            return  # it comes back to the switch there
         if step.receiver and self._sending:  # nobody takes anything in before its sender has put out all it has to
             self._world.at(self._world.now, lambda: self.arrive(step.receiver, frame))
         elif step.receiver:
             self.arrive(step.receiver, frame)
         for following in step.after:
             self._leave(following, frame)
+
+
+def _unless_emptied(netem: Netem, before: int, then: Callable[[], None]) -> None:
+    """A packet leaves, if it still waits there."""
+    if netem.emptied == before:
+        then()

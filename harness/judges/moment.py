@@ -8,7 +8,9 @@ one after it.
 In virtual time computing takes none, so the moment is exact but for what reading a clock takes: about a microsecond per
 turn of a process, and processes that wake in the same instant take their turns one after the other. So a delivery may
 be late by one microsecond (a node sleeps in whole ones, rounded up), one for its own turn, and one for each node that
-may be awake. From the last submission on the harness looks now and then whether all is quiet: that takes it longer.
+may be awake, and two for each frame and each note that is seen meanwhile, of whomever: somebody looks at a clock before
+and after it. The harness takes longer over a fault; and from the last submission on it looks now and then whether all is
+quiet.
 On a real machine nothing of the kind holds: the property is for virtual time.
 """
 
@@ -32,7 +34,7 @@ from nodes.wire.note import NoteKind
 
 ROUNDING_NS = 1_000
 TURN_NS = 1_000
-LOOK_NS = 100_000  # of the harness, at all interfaces
+LOOK_NS = 100_000  # of the harness, at all interfaces, or over a fault
 EARLY_NS = 10  # the moments of a drifting clock are rounded
 _NEVER = np.iinfo(np.int64).max
 
@@ -79,10 +81,19 @@ class _Node:
     stamps: Ints  # message -> its time stamp; 0 if its sending was not seen
     watched_ns: int  # from when on the harness looks whether all is quiet
 
-    def late_ns(self, moment_ns: int) -> int:
-        """How late a delivery may be that is allowed from some moment on."""
+    def late_ns(self, time_ns: int) -> int:
+        """How late a delivery may be that takes place at some time."""
         exact = ROUNDING_NS + (1 + len(self.facts.evidence.nodes)) * TURN_NS
-        return exact if moment_ns < self.watched_ns else exact + LOOK_NS
+        strikes = any(0 <= time_ns - event.time_ns < LOOK_NS for event in self.facts.of(NoteKind.FAULT))
+        return exact + LOOK_NS if strikes or time_ns >= self.watched_ns else exact
+
+    def is_late(self, moment_ns: int, time_ns: int) -> bool:
+        """Is it more than that, and than all that is seen meanwhile takes?"""
+        if time_ns - moment_ns <= ROUNDING_NS:  # as nearly always
+            return False
+        over_ns = time_ns - moment_ns - self.late_ns(time_ns)
+        seen = (self.facts.evidence.frames.time_ns, self.facts.notes.time_ns)
+        return over_ns > 2 * TURN_NS * sum(int(((times > moment_ns) & (times < time_ns)).sum()) for times in seen)
 
     def expires_ns(self, messages: Ints) -> Ints | None:
         """The local times from which on messages are waited for no longer; None: there are none."""
@@ -239,7 +250,7 @@ def _moments(
             continue  # what is left of an ended life may be waited for by what follows a later one (D-CM-9)
         late_ns = time_ns - moment_ns
         worst = max(worst, late_ns)
-        if late_ns > node.late_ns(moment_ns) or late_ns < -EARLY_NS:
+        if node.is_late(moment_ns, time_ns) or late_ns < -EARLY_NS:
             if before_ns == _NEVER:
                 how = f"although {facts.name(last)}, which comes before it, never was"
             else:

@@ -233,7 +233,7 @@ def _stopped_and_kept(facts: Facts) -> list[Life] | None:
     lost, lost_ns, founding = False, 0, None
     for time_ns, _, node, view in sorted(changes, key=lambda change: change[:3]):
         down = down | {node} if view is None else down - {node}
-        if 2 * len(down) >= len(facts.evidence.nodes):
+        if len(facts.evidence.nodes) - len(down) < _majority(facts):
             lost, lost_ns = True, time_ns
         elif lost:
             lost, founding = False, view
@@ -309,7 +309,7 @@ def _majority_since(facts: Facts) -> tuple[int | None, frozenset[int]]:
             out -= {(kind, node) for kind in fault.ends for node in concerned}
         elif fault.kind in _AWAY:
             out |= {(fault.kind, node) for node in concerned}
-        if not _is_majority(_there(everybody, out), severed, len(everybody)):
+        if not _are_connected(_there(everybody, out), severed, _majority(facts)):
             since_ns = None
         elif since_ns is None:
             since_ns = event.time_ns
@@ -323,10 +323,20 @@ def _there(everybody: tuple[int, ...], out: set[tuple[str, int]]) -> frozenset[i
     return frozenset(everybody) - {node for _, node in out}
 
 
-def _is_majority(there: frozenset[int], severed: frozenset[tuple[int, int]], nodes: int) -> bool:
-    """Are there more than half who hear, and are heard by, more than half?"""
-    connected = [node for node in there if 2 * sum(not {(node, one), (one, node)} & severed for one in there) > nodes]
-    return 2 * len(connected) > nodes
+def _are_connected(there: frozenset[int], severed: frozenset[tuple[int, int]], many: int) -> bool:
+    """Are there so many who hear, and are heard by, so many?"""
+    connected = [node for node in there if sum(not {(node, one), (one, node)} & severed for one in there) >= many]
+    return len(connected) >= many
+
+
+def _majority(facts: Facts) -> int:
+    """How many make one; more than half, if the scenario asks for a larger quorum."""
+    return max(len(facts.evidence.nodes) // 2 + 1, _asked_for(facts))
+
+
+def _asked_for(facts: Facts) -> int:
+    options = facts.evidence.options
+    return options.quorum if isinstance(options, ToOptions) else 0
 
 
 def _nothing_of_the_living_lost(facts: Facts, since_ns: int, there: frozenset[int]) -> Finding:
@@ -365,8 +375,8 @@ def _beginning(facts: Facts, life: Life) -> tuple[Event, ...]:
 
 @judge_of("TD-7", "alarm: who misses a quorum names so many entities that none is left")
 def missing_are_named(facts: Facts) -> Finding:
-    options, nodes = facts.evidence.options, len(facts.evidence.nodes)
-    quorum = (options.quorum if isinstance(options, ToOptions) else 0) or nodes // 2 + 1
+    nodes = len(facts.evidence.nodes)
+    quorum = _asked_for(facts) or nodes // 2 + 1
     alarms = [event for event in facts.of(NoteKind.ALARM) if event.text == NO_QUORUM]
     for event in alarms:
         if nodes - len(event.peers) >= quorum:

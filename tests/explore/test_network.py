@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from harness.explore.memory import carry_out
 from harness.explore.netem import Netem
 from harness.explore.ways import CHANNEL, Step, way
+from harness.scenario import loads
+from nodes.wire.note import NoteKind
 from topologies.distributions import Normal
 from topologies.impairments import GilbertElliott, Impairment
 from topologies.kinds import build
@@ -78,3 +81,34 @@ def test_delays_spread_as_they_are_said_to() -> None:
     assert sum(seen) / len(seen) == pytest.approx(20 * MS, rel=0.02)
     hasty = Netem(Impairment(delay_ns=10 * MS, reorder=0.5), seed=1)
     assert {hasty.departures(0, 100)[0] for _ in range(50)} == {0, 10 * MS}
+
+
+def test_what_waits_is_lost_when_another_impairment_takes_its_place() -> None:
+    case = loads(
+        """
+name = "slow"
+protocol = "raw"
+[topology]
+kind = "one_channel"
+nodes = 2
+channel = { rate = "10mbit" }
+[[impair]]
+on = "s1>n2"
+rate = "100kbit"
+[workload]
+kind = "script"
+[[workload.message]]
+at = "0s"
+node = "n1"
+[[workload.message]]
+at = "2ms"
+node = "n1"
+[[fault]]
+kind = "impair"
+at = "1ms"
+on = "s1>n2"
+"""
+    )
+    events = carry_out(case).world.events
+    delivered = [(event.node, event.seq) for event in events if event.kind is NoteKind.DELIVERED and event.node == 2]
+    assert [seq & 0xFF for _, seq in delivered] == [2]  # the first does not come later

@@ -37,6 +37,8 @@ DELTA = [
     (f"{_TRIANGLE} {_SECOND} @4.5 3%c,1,1 end", {}, PASS),
     (f"{_TRIANGLE} {_SECOND} @4.504 3%c,1,1 end", {}, PASS),
     (f"{_TRIANGLE} {_SECOND} @4.506 3%c,1,1 end", {}, FAIL),
+    (f"{_TRIANGLE} {_SECOND} @4.503 1+y>2 @4.506 3%c,1,1 end", {}, PASS),  # somebody else was awake
+    (f"{_TRIANGLE} {_SECOND} @4.503 1+y>2 @4.51 3%c,1,1 end", {}, FAIL),
     (f"{_TRIANGLE} {_SECOND} @4.506 3%c,0.006,1 end", {}, FAIL),  # whatever the node says of its wait
     (f"{_TRIANGLE} {_SECOND} @4.506 3%c,1,1 hole end", {}, UNKNOWN),
     (f"{_TRIANGLE} {_SECOND} @4.5 3%c,1,1 limit", {}, UNKNOWN),
@@ -103,7 +105,9 @@ def test_it_says_how_late_the_latest_was_and_which_one_is_too_late() -> None:
     assert one.events[0].about == 2
 
 
-def test_after_the_last_submission_the_harness_may_be_awake() -> None:
+def test_at_faults_and_after_the_last_submission_the_harness_may_be_awake() -> None:
+    struck = judged(f"{_TRIANGLE} {_SECOND} @4.5 x1 @4.55 3%c,1,1 end", DELTA_5)
+    assert struck.outcome is PASS
     (looked,) = judge(history(f"{_TRIANGLE} {_SECOND} @4.55 3%c,1,1 end", options=DELTA_5), ["PROMPT"])
     assert looked.outcome is PASS
     (late,) = judge(history(f"{_TRIANGLE} {_SECOND} @4.7 3%c,1,1 end", options=DELTA_5), ["PROMPT"])

@@ -8,6 +8,7 @@ import pytest
 
 from captures.evidence import Notes
 from harness.judges import Outcome, judge
+from nodes.to.options import ToOptions
 from tests.helpers.notation import history
 
 PASS, FAIL, UNKNOWN = Outcome.PASS, Outcome.FAIL, Outcome.UNKNOWN
@@ -136,6 +137,13 @@ def test_who_is_asked_to_end_is_judged_like_who_crashes(name: str, line: str, ou
     events = [event._replace(text="leave") if event.text == "crash" else event for event in crashed.notes]
     (one,) = judge(replace(crashed, notes=Notes(events)), [name])
     assert one.outcome is outcome, one
+
+
+def test_who_asks_for_a_larger_quorum_is_promised_less() -> None:
+    line = "1+a x3 l1 l2 end"  # two of three are up, and would have let each other in again
+    three = replace(history(line), options=ToOptions(quorum=3))
+    assert [one.outcome for one in judge(history(line), ["TD-5"])] == [FAIL]
+    assert [one.outcome for one in judge(three, ["TD-5"])] == [PASS]
 
 
 def test_the_split_of_a_muted_node_is_seen_from_both_sides() -> None:
