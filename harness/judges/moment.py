@@ -9,9 +9,8 @@ In virtual time computing takes none, so the moment is exact but for what readin
 turn of a process, and processes that wake in the same instant take their turns one after the other. So a delivery may
 be late by one microsecond (a node sleeps in whole ones, rounded up), one for its own turn, and one for each node that
 may be awake, and two for each frame and each note that is seen meanwhile, of whomever: somebody looks at a clock before
-and after it. The harness takes longer over a fault; and from the last submission on it looks now and then whether all is
-quiet.
-On a real machine nothing of the kind holds: the property is for virtual time.
+and after it. The harness takes longer over a fault, and from the last submission on it looks now and then whether all
+is quiet. On a real machine nothing of the kind holds: the property is for virtual time.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from topologies.impairments import Impairment
 @fault
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Fault):
-    """Another impairment takes the place of what was there; without keys, none."""
+    """Another impairment takes the place of what was there, and what waits in that is lost; without keys, none."""
 
     KIND: ClassVar[str] = "impair"
     LASTS: ClassVar[bool] = True
