@@ -52,10 +52,11 @@ def _lay(facts: Facts) -> _Line:
     lives = [life for life in facts.lives if life.member]
     logs = {life.index: facts.log(life.index) for life in lives}
     founders = [life for life in lives if life.first]
-    trusted = [life for life in founders if life.up] or founders
-    if not trusted:
+    if not founders:
         return _Line(np.zeros(0, np.int64), [])
-    line = logs[max(trusted, key=lambda life: len(logs[life.index])).index]
+    kept = _gone_on_with(facts, lives, logs)
+    trusted = [life for life in founders if life.up] or [life for life in founders if life.index in kept] or founders
+    line = max([logs[life.index][: kept.get(life.index)] for life in trusted], key=len)
     laid: list[_Laid] = []
     for life in sorted(lives, key=lambda life: (0 if life.first else life.views[0].time_ns, life.index)):
         log = logs[life.index]
@@ -66,9 +67,21 @@ def _lay(facts: Facts) -> _Line:
         rest = log[len(part) :]
         differing = np.flatnonzero(np.concatenate((part != log[: len(part)], np.isin(rest, line))))
         laid.append(_Laid(life, log, start, int(differing[0]) if len(differing) else None))
-        if life.up and not len(differing):
-            line = np.concatenate((line, rest))
+        if not len(differing):
+            line = np.concatenate((line, log[: kept.get(life.index, 0)][len(part) :]))
     return _Line(line, laid)
+
+
+def _gone_on_with(facts: Facts, lives: list[Life], logs: dict[int, Ints]) -> dict[int, int]:
+    """Life -> how much of its log the group has gone on with: all, if it is up. If all who let somebody in have stopped
+    since, what they had delivered then: nobody who was there at the start need be left."""
+    kept = {life.index: len(logs[life.index]) for life in lives if life.up}
+    for joiner in sorted([life for life in lives if not life.first], key=lambda life: -life.views[0].time_ns):
+        had = {one.index: _admissions(facts, _Laid(one, logs[one.index], 0, None), joiner) for one in lives}
+        hosts = [one for one in lives if had[one.index]]
+        if joiner.index in kept and not any(one.up for one in hosts):
+            kept.update((one.index, max(kept.get(one.index, 0), *had[one.index])) for one in hosts)
+    return kept
 
 
 def _join_point(line: Ints, log: Ints) -> int | None:

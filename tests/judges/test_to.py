@@ -17,6 +17,10 @@ _ABC = "1+a 2+b 3+c"
 # 3 crashes after a, comes back and joins after b; c is sent by its second life.
 _JOIN = "1+a 1-a 2-a 3-a x3 1[1,2 2[1,2 1+b 1-b 2-b r3 1[1,2,3 2[1,2,3 3[1,2,3 3+c 1-c 2-c 3-c"
 
+# 2 and 3 found the group anew, deliver a, let 1 in, and stop one after the other: nobody is left who was there.
+_FOUNDED = "x2 x3 l1 r2 r3 2[2,3#4 3[2,3#4 2+a 2-a 3-a 1[1,2,3#5 2[1,2,3#5 3[1,2,3#5"
+_ONE_BY_ONE = "x2 1[1,3#6 3[1,3#6 r2 1[1,2,3#7 2[1,2,3#7 3[1,2,3#7 x3 1[1,2#8 2[1,2#8"
+
 # 2 and 3 crash, come back, and are let in, as is 1, which left because it saw no majority.
 _LET_IN = "1[1,2,3 2[1,2,3 3[1,2,3"
 _BACK = f"x2 x3 l1 r2 r3 {_LET_IN}"
@@ -58,6 +62,11 @@ CASES = [
         PASS,
     ),
     ("TD-2", f"l1 2[2,3 3[2,3 {_LET_IN} l2 l3 1[1,2,3#4 2[1,2,3#4 3[1,2,3#4 2+b 1+a 1-ba 2-b 3-b l1 end", FAIL),
+    ("TD-2", f"{_FOUNDED} {_ONE_BY_ONE} end", PASS),
+    ("TD-2", f"{_FOUNDED} 3+b 1-b 2-b 3-b {_ONE_BY_ONE} end", PASS),
+    ("TD-2", f"{_FOUNDED} 3+b 2-b 3-b {_ONE_BY_ONE} end", FAIL),
+    ("TD-2", f"{_FOUNDED} 3+b 3-b {_ONE_BY_ONE} end", FAIL),
+    ("TD-1", f"{_FOUNDED} {_ONE_BY_ONE} 1+c 1-c 2-c end", PASS),
     # TD-3
     ("TD-3", f"3+a 3+b 1-ab 2-a {_BACK} end", PASS),
     ("TD-3", f"{_BACK} 3+a 3+b 1-ab 2-ab x3 end", PASS),
