@@ -150,6 +150,13 @@ class ReceiveLog:
         first, held = self.preq[j - 1], self.held[j - 1]
         return end - first > len(held) or any(number not in held for number in range(first, end))
 
+    def first_lacking(self, j: int) -> int:
+        """The first number of E_j's for me that I neither have nor hold."""
+        number, held = self.preq[j - 1], self.held[j - 1]
+        while number in held:
+            number += 1
+        return number
+
     def expect(self, j: int, tseq: int, pseq: int) -> None:
         """I have everything of E_j before these numbers."""
         self.treq[j - 1], self.preq[j - 1] = tseq, pseq

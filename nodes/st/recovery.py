@@ -8,7 +8,7 @@ and sort what lies behind it. Every round begins a new epoch; a PDU of a later o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nodes.machine import Log
@@ -20,6 +20,15 @@ from nodes.st.round import Mode, Round, bitmap, is_held, words_for
 from nodes.st.transfer import Transfer
 from nodes.wire.note import NoteKind
 from nodes.wire.st import PHASE, RESP, RETX, ClusterPdu, DataBlock, RoundBlock, SnapshotBlock
+
+
+@dataclass(slots=True)
+class _Resent:
+    """A PDU that I have sent again."""
+
+    at: int = 0  # last
+    back: int | None = None  # when that copy came back to me
+    wait: int = 0  # before it is sent once more, if it does not
 
 
 class Recovery:
@@ -41,7 +50,8 @@ class Recovery:
         self.deadline: int | None = None  # T_r
         self.ended = False  # a round has, and what waited for its end has not been taken
         self._old: RoundBlock | None = None  # my RST_ACK of the last round, for peers that come late
-        self._resent: dict[int, int] = {}  # when a TSEQ was last sent again, in this round
+        self._resent: dict[int, _Resent] = {}  # by TSEQ, for this round
+        self._way = 0  # how long one of these copies was on its way at most
         self._early: dict[tuple[object, ...], ClusterPdu] = {}  # FUT: PDUs of epochs I have not reached, each once
 
     def join_epoch(self, epoch: int) -> None:
@@ -70,6 +80,9 @@ class Recovery:
         """E4, E9: data of my epoch goes to the data transfer; if it shows a loss, a round begins."""
         phase = self._phase
         if p.flags & RETX:
+            if p.src == self._core.me and p.tseq in self._resent:
+                mine, now = self._resent[p.tseq], self._core.now_ns
+                mine.back, self._way = now, max(self._way, now - mine.at)
             if phase.mode in (Mode.ACKWAIT, Mode.RECOV) and p.epoch == phase.epoch + 1 and self._transfer.retake(p):
                 self._finish_if_complete()
         elif p.epoch > phase.epoch:
@@ -101,6 +114,8 @@ class Recovery:
         self._transfer.hush()
         self._phase.mode = Mode.PAKWAIT  # nothing is sent or delivered any more, and what comes is only taken
         self._begins()
+        self._resent.clear()
+        self._way = 0
         current = self.round = Round(self._phase.epoch + 1)
         self._enter_mode(Mode.PAKWAIT)
         snapshot = self._snapshot(core.rows.pak)
@@ -221,12 +236,18 @@ class Recovery:
                 self._resend(p, x.epoch)
 
     def _resend(self, p: DataBlock, number: int) -> None:
-        """One copy serves all who lost it: once per T_r/2."""
-        core, last = self._core, self._resent.get(p.tseq)
-        if last is None or core.now_ns - last >= core.timing.round // 2:
-            self._resent[p.tseq] = core.now_ns
-            core.counters["retransmitted"] += 1
-            core.emit(replace(p, flags=RETX, epoch=number, **self._membership.stamp()))
+        """One copy serves all who lost it: once per T_r/2, and not for a request that may be older than the last one.
+        Where a crowd of copies takes the channel longer than T_r, requests come late, too, and more of the same would
+        only come later, and everything with it. My own copy may be lost: then I wait twice as long each time, but not
+        longer than two windows of everybody's take."""
+        core, last, least = self._core, self._resent.setdefault(p.tseq, _Resent()), self._core.timing.round // 2
+        next_at = last.at + last.wait if last.back is None else max(last.at + least, last.back + self._way)
+        if last.wait and core.now_ns < next_at:
+            return
+        last.at, last.back = core.now_ns, None
+        last.wait = max(least, min(2 * last.wait, core.window * core.timing.period))
+        core.counters["retransmitted"] += 1
+        core.emit(replace(p, flags=RETX, epoch=number, **self._membership.stamp()))
 
     def _finish_if_complete(self) -> None:
         core, current, log = self._core, self.round, self._transfer.log
@@ -243,7 +264,6 @@ class Recovery:
         self._phase.epoch += 1
         self.round = None
         self._enter_mode(Mode.DATA)
-        self._resent.clear()
         self._transfer.kick(core.timing.kick)
         self.ended = True
 
@@ -279,10 +299,10 @@ class Recovery:
         core, current, log = self._core, self.round, self._transfer.log
         assert current is not None and current.c is not None
         snapshot = current.snapshots[core.me]
-        held: list[int] = []
+        lo, held = [log.first_lacking(j) for j in range(1, core.n + 1)], list[int]()
         if self._words:
             for k in range(core.n):
-                held += bitmap(log.held[k], log.preq[k], self._words)
+                held += bitmap(log.held[k], lo[k], self._words)
         made: RoundBlock = self._snapshot(
             core.rows.ack,
             flags=flags,
@@ -290,7 +310,7 @@ class Recovery:
             a_p=snapshot.a_p,
             d=tuple(self._transfer.sl.pseq),
             c=current.c,
-            lo=tuple(log.preq),
+            lo=tuple(lo),
             words=self._words,
             held=tuple(held),
         )

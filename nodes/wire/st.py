@@ -57,7 +57,7 @@ class RoundBlock(SnapshotBlock):
 
     d: Annotated[tuple[int, ...], Vector(U32, Of("n")), "PSEQ_j: number of the next PDU for E_j"]
     c: Annotated[tuple[int, ...], Vector(U32, Of("n")), "the failure line: PDUs of E_j from this TSEQ on are behind it"]
-    lo: Annotated[tuple[int, ...], Vector(U32, Of("n")), "PREQ_j now: the first PDU of E_j the sender misses"]
+    lo: Annotated[tuple[int, ...], Vector(U32, Of("n")), "the first PDU of E_j that the sender misses now"]
     words: Annotated[int, U8, "words of `held` per entity"]
     held: Annotated[tuple[int, ...], Vector(U32, Of("n", "words")), "bit b of E_j: PSEQ lo+1+b is held; top word first"]
 

@@ -7,6 +7,9 @@ import os
 import pytest
 
 from nodes.st.options import Printed, StOptions
+from nodes.wire import Pdu
+from nodes.wire.st import RETX, StData
+from tests.helpers.cluster import failures, st_world
 from tests.helpers.seeds import EverySeed
 from tests.helpers.st_schedules import complaints
 
@@ -36,3 +39,24 @@ def test_every_printed_rule_is_caught(switch: str) -> None:
             assert not complaints(seed)
             return
     raise AssertionError(f"no schedule of 500 shows what is wrong with {switch}")
+
+
+@pytest.mark.parametrize("recovery", ["selective", "range", "go_back"])
+def test_a_crowd_is_sent_again_once(recovery: str) -> None:
+    """It takes the channel longer than T_r: who lacks it asks meanwhile, and these questions come when it is there."""
+    crowd, lost = 100, set()
+
+    def loss(pdu: Pdu, receiver: int, now: int) -> bool:
+        if receiver != 3 or not isinstance(pdu, StData) or pdu.flags & RETX or pdu.tseq >= crowd:
+            return False
+        lost.add(pdu.tseq)
+        return True
+
+    world = st_world(3, StOptions(window=crowd, recovery=recovery), loss=loss)  # type: ignore[arg-type]
+    for _ in range(crowd):
+        world.submit(1, (3,), b"x")
+    world.run()
+    assert not failures(world)
+    again = [pdu.tseq for _, pdu in world.sent if isinstance(pdu, StData) and pdu.flags & RETX]
+    whole = crowd - 1 if recovery == "selective" else crowd  # the others ask for all from the first one on
+    assert (len(lost), again) == (crowd - 1, [*range(1, whole + 1)])

@@ -136,7 +136,7 @@ def whatever_is_said(self: Membership, pdu: Any) -> bool:
 LIVE_RULES: list[tuple[type, str, Callable[..., Any], int]] = [
     (Manner, "_sent_in_a_join", lambda self, p: False, 152),  # data may come before the RCV_PACK that says their place
     (Joins, "_collect", any_epoch, 103),
-    (Joins, "round_begins", lambda self: None, 3),  # a round does not void the attempt
+    (Joins, "round_begins", lambda self: None, 173),  # a round does not void the attempt
     (Membership, "concerns_me", whatever_is_said, 137),  # what is sent again acknowledges the joiner's earlier life
 ]
 

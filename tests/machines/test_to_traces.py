@@ -590,7 +590,7 @@ def busy_join(seed: int, options: ToOptions) -> list[str]:
 def test_printed_flush_delivers_what_others_have_not() -> None:
     """D-TO-14."""
     broken = 0
-    for seed in (3, 67, 87, 99):
+    for seed in (3, 67, 87, 111):
         assert busy_join(seed, ToOptions()) == []
         broken += any(line.startswith("TD-1") for line in busy_join(seed, ToOptions(printed=ToPrinted(flush=True))))
     assert broken == 4
