@@ -146,6 +146,7 @@ class Frame(NamedTuple):
     entries: int = 0  # of its tag
     payload: int = 0  # bytes that the application gave, as far as the PDU carries any
     multicast: bool = False  # to a group address: a copy for everybody
+    to_node: int = 0  # whose address it has; 0: a group's, or none
     fields: Mapping[str, Any] = MappingProxyType({})  # of the PDU, as far as whoever made this row up gave them
 
 
@@ -179,6 +180,7 @@ class Frames(Table[Frame]):
     length = Column()
     frame = Column()
     multicast = Column()
+    to_node = Column()
     # From what the PDU says, by the facet of its protocol.
     about = Column()
     seq = Column()
@@ -221,8 +223,10 @@ class Frames(Table[Frame]):
 
     @cached_property
     def came(self) -> Ints:
-        """What came into a host."""
-        return np.flatnonzero((self.direction == IN) & (self.node > 0))
+        """What came into a host, and is not for another one: a switch that does not know where a node is, since its
+        link has been down, say, puts what is for it on all links."""
+        meant = (self.to_node == 0) | (self.to_node == self.node)
+        return np.flatnonzero((self.direction == IN) & (self.node > 0) & meant)
 
     def carriers(self, among: Ints) -> Ints:
         """Those of some rows that carry a message."""

@@ -215,11 +215,14 @@ class _Captures:
         columns = {name: concatenated(parts)[order] for name, parts in self._common.items()}
         addresses = self._addresses.words
         to_groups = np.array([bool(one and one.startswith(_MULTICAST)) for one in addresses])
+        # A host's number is the end of its addresses, in all networks (topologies/kinds.py).
+        ends = [int.from_bytes(one[-2:], "big") if one else 0 for one in addresses]
         return Frames.of(
             len(order),
             **columns,
             node=np.array([node_of(path.stem) for path in self.files])[columns["place"]],
             multicast=to_groups[columns["to"]],
+            to_node=np.where(to_groups, 0, ends)[columns["to"]],
             addresses=addresses,
             tables={kind: Whole(pa.Table.from_batches(parts)) for kind, parts in self._fields.items()},
             paths=tuple(self.files),

@@ -90,11 +90,11 @@ def ethernet(ethertype: int, payload: bytes, *, padded: bool = True) -> bytes:
     return frame.ljust(SHORTEST_ETHERNET, b"\0") if padded else frame
 
 
-def udp6(payload: bytes, *, port: int = UDP_PORT) -> bytes:
+def udp6(payload: bytes, *, port: int = UDP_PORT, to: bytes = _IP[1]) -> bytes:
     """An IPv6 packet with a UDP datagram."""
     datagram = struct.pack("!HHHH", port, port, 8 + len(payload), 0) + payload
-    head = struct.pack("!IHBB", 6 << 28, len(datagram), 17, 64) + _IP[0] + _IP[1]
-    checksum = _ones_complement(_IP[0] + _IP[1] + struct.pack("!II", len(datagram), 17) + datagram)
+    head = struct.pack("!IHBB", 6 << 28, len(datagram), 17, 64) + _IP[0] + to
+    checksum = _ones_complement(_IP[0] + to + struct.pack("!II", len(datagram), 17) + datagram)
     return head + datagram[:6] + checksum.to_bytes(2, "big") + datagram[8:]
 
 

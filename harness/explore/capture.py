@@ -34,7 +34,7 @@ class Capture:
                 told[id(pdu)] = _told(pdu)
             title, about, seq, entries, payload, fields = told[id(pdu)]
             where = (now_ns, f"n{node}", way, pdu.src, title, carried.size_bytes, "memory", number)
-            rows.append(Frame(*where, about, seq, entries, payload, carried.multicast, fields))
+            rows.append(Frame(*where, about, seq, entries, payload, carried.multicast, fields=fields))
         return Frames(rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,9 @@ from captures.evidence import Event, Evidence, Notes
 from captures.load import capture_files, load_evidence
 from captures.pcap import Audit
 from captures.recorded import Recorded
+from captures.samples import udp6
 from harness.judges import Outcome, judge
-from nodes.wire import Pdu
+from nodes.wire import Pdu, encode
 from nodes.wire.cmd import CmdData
 from nodes.wire.delta import DeltaData
 from nodes.wire.him import HAVE, HimAnswer, HimData
@@ -236,3 +238,13 @@ def test_an_ethernet_capture_tells_no_direction(tmp_path: Path) -> None:
     (captures / "channel.pcap").write_bytes(timed_pcap([Frame(10**9, "channel", pdu)], cooked_frames=False))
     (frame,) = load_evidence(captures).frames
     assert (frame.at, frame.direction, frame.src) == ("channel", "", 3)
+
+
+def test_what_is_for_another_host_does_not_come_to_this_one(tmp_path: Path) -> None:
+    """A switch that does not know where a host is puts what is for it on all links."""
+    pdu = encode(RawData(src=3, seq=5, ndest=1, dest=(1,), payload=b""))
+    to = [ipaddress.IPv6Address(one).packed for one in ("fd00:0:0:7::2", "fd00:0:0:7::1", "fe80::1", "ff15::1")]
+    frames = [Frame(10**9 + k, "n1", udp6(pdu, to=one), outgoing=False) for k, one in enumerate(to)]
+    found = load_evidence(write_captures(tmp_path, stopped(history(_LINE)), frames)).frames
+    assert [frame.to_node for frame in found] == [2, 1, 1, 0]
+    assert found.came.tolist() == [1, 2, 3]

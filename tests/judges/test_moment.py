@@ -85,8 +85,8 @@ CMD = [
     (f"{_CAUSAL} x1 @9 3-c end", PASS),
     (f"{_CAUSAL} x1 @9 n3<cmd.DATA/1a end", PASS),
     (f"{_CAUSAL} x1 @9 n3<cmd.DATA/1a @9 3-a @9 3-c end", PASS),
-    (f"{_CAUSAL} x1 @9 n3<cmd.DATA/1a @9 3-a @9.01 3-c end", FAIL),  # but it came
-    (f"{_CAUSAL} x1 @9 n3<cmd.DATA/1a @9 3-a @9 3!1,peer_was_restarted @9.01 3-c end", FAIL),
+    (f"{_CAUSAL} x1 @9 n3<cmd.DATA/1a @9 3-a @9.1 3-c end", FAIL),  # but it came
+    (f"{_CAUSAL} x1 @9 n3<cmd.DATA/1a @9 3-a @9 3!1,peer_was_restarted @9.1 3-c end", FAIL),
     (f"{_CAUSAL} x1 @9 n3<cmd.DATA/1a @9 3-a @9 3!1,peer_is_silent @9.01 3-c end", PASS),  # other alarms excuse
 ]
 

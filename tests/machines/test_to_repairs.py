@@ -81,7 +81,7 @@ REPAIRS: list[tuple[type, str, Callable[..., Any], int, ToOptions | None]] = [
     (Stops, "learn", no_learning, 845, None),
     (Membership, "sources", moving_report, 24599, None),
     (Joins, "_flush", kept_past, 38600, None),
-    (To, "_dispatch", overtaking, 1613, None),
+    (To, "_dispatch", overtaking, 6587, None),
     (Waiting, "look_again", out_of_turn, 395, LIVE),
 ]
 
