@@ -386,12 +386,14 @@ def _beginning(facts: Facts, life: Life) -> tuple[Event, ...]:
     return () if event is None else (event,)
 
 
-@judge_of("TD-7", "alarm: who misses a quorum names so many entities that none is left")
+@judge_of("TD-7", "alarm: who misses a quorum names so many other entities that none is left")
 def missing_are_named(facts: Facts) -> Finding:
     nodes = len(facts.evidence.nodes)
     quorum = _asked_for(facts) or nodes // 2 + 1
     alarms = [event for event in facts.of(NoteKind.ALARM) if event.text == NO_QUORUM]
     for event in alarms:
+        if event.node in event.peers:
+            return Broken(f"n{event.node} misses a quorum, and names itself", (event,))
         if nodes - len(event.peers) >= quorum:
             return Broken(
                 f"n{event.node} misses a quorum, but names {_members(event.peers)} alone: {quorum} of {nodes} are left",

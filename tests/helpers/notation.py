@@ -198,7 +198,7 @@ class _Writer:
             self.note(node, NoteKind.VIEW, (0, int(number or 0)), peers=_nodes(members))
         elif sign == "!":
             rest, _, name = rest.partition("@")
-            peers, _, text = rest.partition(",")
+            peers, _, text = rest.rpartition(",") if "," in rest else (rest, "", "")
             about, text = self.names.get(name, (0, 0)), text.replace("_", " ")
             self.note(node, NoteKind.ALARM, about, peers=_nodes(peers), text=text)
         else:

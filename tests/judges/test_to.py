@@ -113,6 +113,7 @@ CASES = [
     # TD-7
     ("TD-7", "1!2,3,no_quorum end", PASS),
     ("TD-7", "1!2,no_quorum end", FAIL),  # 1 and 3 are a majority
+    ("TD-7", "1!1,2,no_quorum end", FAIL),  # who says it is there
     ("TD-7", "1!2,no_quorum hole end", FAIL),
     ("TD-7", "1!2,something_else end", PASS),
     ("TD-7", "1!2,3,no_quorum hole end", UNKNOWN),
