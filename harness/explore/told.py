@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -32,7 +33,7 @@ def summary(base: Scenario, tally: Tally, results: Sequence[Result]) -> str:
     """What came of it."""
     lines = [
         f"{base.name}: {tally.runs} runs in {tally.seconds:.0f} s ({tally.rate:.0f}/s, "
-        f"{tally.judging_share:.0%} of that in judges), ended by {tally.ended}",
+        f"{tally.judging_share:.0%} of their processor time in judges), ended by {tally.ended}",
         f"{len(tally.words)} different things happened, {tally.reached} changes of state among them; the last new one "
         f"of these, or new milestone, in run {tally.newest}",
     ]
@@ -40,8 +41,13 @@ def summary(base: Scenario, tally: Tally, results: Sequence[Result]) -> str:
     for result in results:
         lines += _lines_of(result)
     if not results:
-        lines.append(f"nothing found: with 95% confidence less than {tally.excluded:.2%} of such runs fail")
+        lines.append(f"nothing found: with 95% confidence less than {share(tally.excluded)} of such runs fail")
     return "\n".join(lines)
+
+
+def share(part: float) -> str:
+    """As a percentage with one digit at least that is not 0."""
+    return f"{part:.{max(2, -math.floor(math.log10(part)) - 2)}%}"
 
 
 def _lines_of(result: Result) -> list[str]:

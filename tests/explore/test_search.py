@@ -30,6 +30,7 @@ from harness.explore.novelty import Word
 from harness.explore.order import News
 from harness.explore.reduce import reduce
 from harness.explore.search import Tally
+from harness.explore.told import share
 from harness.scenario import ScenarioError, dump, load, loads
 from harness.scenario.explore import Explore
 from harness.scenario.faults import FAULTS
@@ -295,6 +296,7 @@ def test_silence_is_worth_what_statistics_say() -> None:
     assert Tally(runs=0).excluded == 1.0
     assert Tally(runs=299).excluded == pytest.approx(0.01, rel=0.01)
     assert Tally(runs=2995).excluded == pytest.approx(0.001, rel=0.01)
+    assert [share(part) for part in (1.0, 0.0123, 0.00038, 0.0000039)] == ["100.00%", "1.23%", "0.04%", "0.0004%"]
 
 
 def test_the_command_says_whether_something_was_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
