@@ -85,8 +85,8 @@ tutti.Explorer = class {
     at = at < 0 ? (direction > 0 ? 0 : marks.length - 1) : at + direction;
     if (at < 0 || at >= marks.length) { diagram.pan(direction * .4); return; }
     diagram.select({ what: marks[at].what, index: marks[at].index });
-    const { start, end } = diagram.range, x = marks[at].x;
-    if (x > end - .05 * (end - start) || x < start + .05 * (end - start)) diagram.pan(direction * .3);
+    const { start, end } = diagram.range, x = marks[at].x, edge = .05 * (end - start);
+    if (x > end - edge || x < start + edge) diagram.pan(x < start + edge ? -.3 : .3);  // it stays in sight
   }
   turn(direction) {
     const { diagram } = this, here = diagram.selected && diagram.marks.find((mark) => mark.what === diagram.selected.what && mark.index === diagram.selected.index);
