@@ -9,28 +9,25 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count as numbers
 from pathlib import Path
 from typing import Annotated
 
 from captures.evidence import Event
 from harness.bench.row import Refused, Row
-from harness.engines.outcome import EngineOptions
 from harness.explore.base import base_of, searched
 from harness.explore.chance import drawn
 from harness.explore.draw import cases
-from harness.explore.emulated import get_ready
+from harness.explore.emulated import asked, carried_out, get_ready
 from harness.explore.explicit import explicit
 from harness.explore.hunt import BATCH
-from harness.explore.judging import against_of, verdicts, wanted
+from harness.explore.judging import against_of, verdicts
 from harness.explore.memory import Run
 from harness.judges import Verdict
-from harness.rundir import create
-from harness.runs import carry_out
 from harness.scenario import dump
 from harness.scenario.explore import Explore
-from harness.scenario.model import Expect, Scenario
+from harness.scenario.model import Scenario
 from harness.verdict import judge_run
 from nodes.wire.note import NoteKind
 
@@ -97,14 +94,10 @@ def _some(base: Scenario, seed: int, count: int) -> Iterator[Scenario]:
     draw, left = cases(base, base.explore), count
     for batch in numbers():
         for case in drawn(draw, seed * 1_000_003 + batch, min(BATCH, left)):
-            yield _asked(explicit(case), base.explore)
+            yield asked(explicit(case), base.explore)
             left -= 1
         if left <= 0:
             return
-
-
-def _asked(case: Scenario, space: Explore) -> Scenario:
-    return replace(case, explore=None, expect=tuple(Expect(property=name) for name in wanted(case, space.properties)))
 
 
 def in_memory(case: Scenario, space: Explore) -> End:
@@ -116,8 +109,7 @@ def in_memory(case: Scenario, space: Explore) -> End:
 def on_the_network(case: Scenario, space: Explore) -> End:
     """The same there, from its captures."""
     with tempfile.TemporaryDirectory(prefix="tutti-levels-") as directory:
-        run = carry_out(case, create(case.name, case.seed, Path(directory) / "run"), EngineOptions(), lambda now: None)
-        result = judge_run(run)
+        result = judge_run(carried_out(case, directory))
         return _end([one.verdict for one in result.properties], result.evidence.notes, case, space)
 
 

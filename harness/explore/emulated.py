@@ -19,7 +19,7 @@ from harness.explore.novelty import Novelty
 from harness.explore.stage import START_NS
 from harness.judges import Outcome, Verdict
 from harness.rundir import create
-from harness.runs import carry_out
+from harness.runs import Run, carry_out
 from harness.scenario import ScenarioError, dump, loads
 from harness.scenario.explore import Explore
 from harness.scenario.model import Expect, Scenario
@@ -36,19 +36,27 @@ def get_ready(base: Scenario) -> None:
     engine_of(base.engine).get_ready(EngineOptions(), shape_of(base), many=True)
 
 
+def asked(case: Scenario, space: Explore) -> Scenario:
+    """The case as a run there is asked for it: what it is judged for, and what the space adds."""
+    return replace(case, explore=None, expect=tuple(Expect(property=name) for name in wanted(case, space.properties)))
+
+
+def carried_out(case: Scenario, directory: str) -> Run:
+    """A run of it, below a directory."""
+    return carry_out(case, create(case.name, case.seed, Path(directory) / "run"), EngineOptions(), lambda now: None)
+
+
 def judged_there(case: Scenario, space: Explore) -> Judged:
     """Carry out a case, and judge what a run of it is judged for, and what the space adds."""
     novelty = Novelty(protocol(case.protocol))
-    asked = replace(case, explore=None, expect=tuple(Expect(property=name) for name in wanted(case, space.properties)))
+    there = asked(case, space)
     with tempfile.TemporaryDirectory(prefix="tutti-explore-") as directory:
         try:
-            loads(dump(asked))  # not all that is drawn can befall programs of other people
+            loads(dump(there))  # not all that is drawn can befall programs of other people
         except ScenarioError:
             return Judged(novelty, ())
         try:
-            run = carry_out(
-                asked, create(case.name, case.seed, Path(directory) / "run"), EngineOptions(), lambda now: None
-            )
+            run = carried_out(there, directory)
         except NodeDied as error:
             return Judged(novelty, (Verdict(DIED, Outcome.FAIL, str(error).splitlines()[0]),))
         except EngineError as error:  # nobody can tell

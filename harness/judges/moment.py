@@ -94,6 +94,8 @@ class _Node:
         if time_ns - moment_ns <= ROUNDING_NS:  # as nearly always
             return False
         over_ns = time_ns - moment_ns - self.late_ns(time_ns)
+        if over_ns <= 0:
+            return False
         seen = (self.facts.evidence.frames.time_ns, self.facts.notes.time_ns)
         return over_ns > 2 * TURN_NS * sum(int(((times > moment_ns) & (times < time_ns)).sum()) for times in seen)
 

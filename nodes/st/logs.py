@@ -147,8 +147,7 @@ class ReceiveLog:
 
     def lacks(self, j: int, end: int) -> bool:
         """Is something for me missing among what E_j has numbered below `end`?"""
-        first, held = self.preq[j - 1], self.held[j - 1]
-        return end - first > len(held) or any(number not in held for number in range(first, end))
+        return self.first_lacking(j) < end
 
     def first_lacking(self, j: int) -> int:
         """The first number of E_j's for me that I neither have nor hold."""

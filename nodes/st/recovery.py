@@ -26,9 +26,9 @@ from nodes.wire.st import PHASE, RESP, RETX, ClusterPdu, DataBlock, RoundBlock, 
 class _Resent:
     """A PDU that I have sent again."""
 
-    at: int = 0  # last
-    back: int | None = None  # when that copy came back to me
-    wait: int = 0  # before it is sent once more, if it does not
+    at: int  # last
+    wait: int  # before it is sent once more, if that copy does not come back to me
+    back: int | None = None  # when it did
 
 
 class Recovery:
@@ -80,8 +80,8 @@ class Recovery:
         """E4, E9: data of my epoch goes to the data transfer; if it shows a loss, a round begins."""
         phase = self._phase
         if p.flags & RETX:
-            if p.src == self._core.me and p.tseq in self._resent:
-                mine, now = self._resent[p.tseq], self._core.now_ns
+            mine, now = self._resent.get(p.tseq) if p.src == self._core.me else None, self._core.now_ns
+            if mine is not None:
                 mine.back, self._way = now, max(self._way, now - mine.at)
             if phase.mode in (Mode.ACKWAIT, Mode.RECOV) and p.epoch == phase.epoch + 1 and self._transfer.retake(p):
                 self._finish_if_complete()
@@ -240,12 +240,14 @@ class Recovery:
         Where a crowd of copies takes the channel longer than T_r, requests come late, too, and more of the same would
         only come later, and everything with it. My own copy may be lost: then I wait twice as long each time, but not
         longer than two windows of everybody's take."""
-        core, last, least = self._core, self._resent.setdefault(p.tseq, _Resent()), self._core.timing.round // 2
-        next_at = last.at + last.wait if last.back is None else max(last.at + least, last.back + self._way)
-        if last.wait and core.now_ns < next_at:
-            return
-        last.at, last.back = core.now_ns, None
-        last.wait = max(least, min(2 * last.wait, core.window * core.timing.period))
+        core, last, least = self._core, self._resent.get(p.tseq), self._core.timing.round // 2
+        wait = least
+        if last is not None:
+            next_at = last.at + last.wait if last.back is None else max(last.at + least, last.back + self._way)
+            if core.now_ns < next_at:
+                return
+            wait = max(least, min(2 * last.wait, core.window * core.timing.period))
+        self._resent[p.tseq] = _Resent(core.now_ns, wait)
         core.counters["retransmitted"] += 1
         core.emit(replace(p, flags=RETX, epoch=number, **self._membership.stamp()))
 
