@@ -112,6 +112,7 @@ class ProtocolSpec:
     # The clock that machines live by: the local one, which can be set, for who tells others the time; else one that
     # nobody sets, since a length of time is nothing else when somebody sets a clock meanwhile.
     clock: Kind = "steady"
+    forgets: Callable[[Any], bool] = lambda options: True  # with these options what is over; else it need not
     beats: Callable[[Any], bool] = lambda options: False  # with these options it never falls silent by itself
     # The longest time for which a node may owe something and yet send nothing, with these options: a run in which
     # nothing moves for less than that has not ended.

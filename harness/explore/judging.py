@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from captures.evidence import Frames
+from harness.explore.growth import growth, is_looked_at
 from harness.explore.memory import Endless, Run
 from harness.explore.novelty import Novelty
 from harness.judges import Outcome, Verdict, judge
@@ -54,7 +55,15 @@ def clock_of(network: bool) -> Callable[[], float]:
 
 def judged(case: Scenario, space: Explore = _PLAIN) -> Judged:
     """Carry out a case, and judge what its protocol promises, what the space adds, and what the case itself expects."""
-    return judged_run(Run(case), space)
+    found = judged_run(Run(case), space)
+    if found.against or not is_looked_at(case):
+        return found
+    begin = time.process_time()
+    try:
+        against = growth(case)
+    except Exception as error:
+        against = (_died(error),)
+    return replace(found, against=against, judging_s=found.judging_s + time.process_time() - begin)
 
 
 def judged_run(run: Run, space: Explore = _PLAIN) -> Judged:
@@ -62,12 +71,8 @@ def judged_run(run: Run, space: Explore = _PLAIN) -> Judged:
     case = run.scenario
     try:
         run.all()
-    except Endless as error:
-        return Judged(run.novelty, (Verdict(ENDLESS, Outcome.FAIL, str(error)),))
-    except Exception as error:  # a node that dies of an input; the last line of ours says where
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{type(error).__name__}: {error} ({frame.filename.rpartition('/')[2]}:{frame.lineno})"
-        return Judged(run.novelty, (Verdict(DIED, Outcome.FAIL, where),))
+    except Exception as error:
+        return Judged(run.novelty, (_died(error),))
     begin = time.process_time()
     against = against_of(verdicts(run, space.properties), case, space)
     if against and run.spec.beats(case.options):  # did it only need more time?
@@ -76,11 +81,21 @@ def judged_run(run: Run, space: Explore = _PLAIN) -> Judged:
     return Judged(run.novelty, against, time.process_time() - begin)
 
 
+def _died(error: Exception) -> Verdict:
+    """The nodes never come to rest, or one of them dies of an input; the last line of ours says where."""
+    if isinstance(error, Endless):
+        return Verdict(ENDLESS, Outcome.FAIL, str(error))
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{type(error).__name__}: {error} ({frame.filename.rpartition('/')[2]}:{frame.lineno})"
+    return Verdict(DIED, Outcome.FAIL, where)
+
+
 def against_of(found: Iterable[Verdict], case: Scenario, space: Explore) -> tuple[Verdict, ...]:
-    """Those of the verdicts that count against a case with these faults."""
+    """Those of the verdicts that count against a case with these faults; and a mistake of a judge."""
     kinds = {fault.KIND for fault in case.fault} | {Change.KIND for _ in case.impair}
     void = {name for kind, names in space.void if kind in kinds for name in names}
-    return tuple(one for one in found if one.outcome is Outcome.FAIL and one.property not in void)
+    failed = (one for one in found if one.outcome is Outcome.FAIL or one.is_mistake())
+    return tuple(one for one in failed if one.property not in void)
 
 
 def wanted(case: Scenario, more: Iterable[str] = ()) -> list[str]:

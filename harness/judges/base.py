@@ -38,6 +38,13 @@ class Verdict:
     events: tuple[Event, ...] = ()  # the violating events: message, node, capture and frame number stand in them
     excerpt: tuple[str, ...] = ()  # the smallest part of the evidence that shows it, one event per line
 
+    def is_mistake(self) -> bool:
+        """It says nothing of the run: its judge threw."""
+        return self.sentence.startswith(_THREW)
+
+
+_THREW = "the judge threw"
+
 
 # What a judge says.
 
@@ -119,7 +126,7 @@ def _verdict(each: Judge, facts: Facts) -> Verdict:
     try:
         finding = each.decide(facts)
     except Exception as error:  # whatever it is, nothing was judged
-        return Verdict(each.property, Outcome.UNKNOWN, f"the judge threw {type(error).__name__}: {error}")
+        return Verdict(each.property, Outcome.UNKNOWN, f"{_THREW} {type(error).__name__}: {error}")
     holes = facts.evidence.holes
     evidence = f"the evidence has {len(holes)} hole{'s' if len(holes) > 1 else ''} (first: {holes[0]})" if holes else ""
     if isinstance(finding, Broken) and not (holes and finding.by_absence):

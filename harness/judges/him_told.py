@@ -1,17 +1,20 @@
-"""HI-10 to HI-12: what the nodes of HIM owe each other, and a person, beside how a message ended (003 §3.3)."""
+"""HI-10 to HI-13: what the nodes of HIM owe each other, and a person, beside how a message ended (003 §3.3)."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
-from captures.evidence import OUT
-from harness.judges.base import Broken, Finding, Holds, judge_of, when_quiet
-from harness.judges.facts import Facts, name_of
+from captures.evidence import OUT, Event
+from harness.judges.base import Broken, Finding, Holds, Undecided, judge_of, when_quiet
+from harness.judges.facts import Facts, Life, name_of
 from harness.judges.him_messages import him_messages, succeeded
-from nodes.him.notes import NO_MULTICAST, Result
+from nodes.him.notes import NO_MULTICAST, SILENT, SILENT_PERIODS, Result
+from nodes.him.options import HimOptions
 from nodes.wire import Pdu
-from nodes.wire.him import HAVE, HimAnswer, HimData, HimEnd, HimQuery, HimReport, Reason
+from nodes.wire.him import HAVE, HimAlive, HimAnswer, HimData, HimEnd, HimQuery, HimReport, Reason
 from nodes.wire.note import NoteKind, said
 
 
@@ -101,6 +104,75 @@ def served_are_named(facts: Facts) -> Finding:
                 by_absence=True,
             )
     return Holds(f"all {served} members that were served by copies of their own were named")
+
+
+@judge_of("HI-13", "watch: a member that is not heard any more is named to a person, and nobody who is")
+def silence_is_told(facts: Facts) -> Finding:
+    """With ALIVE packets (D-HI-14), by each member that hears at once what comes to it."""
+    options = facts.evidence.options
+    if not isinstance(options, HimOptions):
+        return Undecided("the scenario does not say how often members say that they are there")
+    if not options.alive_ns:
+        return Holds("nobody has to say that he is there")
+    late = {node for event in facts.of(NoteKind.FAULT) if event.fault.kind in _LATE for node in event.fault.nodes}
+    named = [event for event in facts.of(NoteKind.ALARM) if event.text == SILENT and event.node not in late]
+    alive = _alive(facts)
+    for alarm in named:
+        begin_ns, end_ns = alarm.time_ns - SILENT_PERIODS * options.alive_ns * 98 // 100, alarm.time_ns - _SLACK_NS
+        for peer in alarm.peers:
+            if any(begin_ns < at_ns < end_ns for at_ns in alive[alarm.node, peer]):
+                return Broken(f"n{alarm.node} said that n{peer} is silent, which it had just heard", (alarm,))
+    limit_ns = (SILENT_PERIODS + 1) * options.alive_ns * 102 // 100 + _SLACK_NS
+    for life in facts.lives:
+        unnamed = None if life.node in late else _unnamed(facts, life, named, limit_ns)
+        if unnamed is not None:
+            return unnamed
+    return Holds(f"all members that fell silent were named, in {len(named)} alarms")
+
+
+_LATE = ("pause", "slow_reader")  # who hears late what comes to it
+_SLACK_NS = 20_000_000
+
+
+def _alive(facts: Facts) -> dict[tuple[int, int], list[int]]:
+    """Node and peer -> when the node got an ALIVE of the peer in its own view."""
+    frames, found = facts.evidence.frames, defaultdict[tuple[int, int], list[int]](list)
+    views = defaultdict[int, list[Event]](list)
+    for life in facts.lives:
+        views[life.node] += life.views
+    rows = frames.of_type(HimAlive, among=frames.came)
+    columns = (frames.time_ns[rows].tolist(), frames.node[rows].tolist(), frames.src[rows].tolist())
+    for at_ns, node, src, view in zip(*columns, frames.said(rows, "view"), strict=True):
+        before = [one.seq for one in views[node] if one.time_ns <= at_ns]
+        if before and before[-1] == view:
+            found[node, src].append(at_ns)
+    return found
+
+
+def _unnamed(facts: Facts, life: Life, named: list[Event], limit_ns: int) -> Broken | None:
+    """Is there a member from which nothing has come for so long, in one view, and nobody was told since?"""
+    frames, since = facts.evidence.frames, dict[int, int]()  # when a member came into the view
+    rows = frames.came[frames.node[frames.came] == life.node]
+    end = life.stopped.time_ns if life.stopped else int(max(facts.notes.time_ns))
+    for view, following in zip(life.views, (*life.views[1:], None), strict=False):
+        until_ns = following.time_ns if following else end
+        peers = [peer for peer in view.peers if peer != life.node]
+        since = {peer: since.get(peer, view.time_ns) for peer in peers}
+        for peer in peers:
+            heard = [at_ns for at_ns in frames.time_ns[rows[frames.src[rows] == peer]].tolist() if at_ns <= until_ns]
+            within = [at_ns for at_ns in heard if at_ns > view.time_ns]
+            for last_ns, next_ns in pairwise((view.time_ns, *within, until_ns)):
+                if next_ns - last_ns <= limit_ns:
+                    continue
+                begin_ns = max([since[peer], *[at_ns for at_ns in heard if at_ns <= last_ns]])
+                told = any(
+                    one.node == life.node and peer in one.peers and begin_ns <= one.time_ns <= last_ns + limit_ns
+                    for one in named
+                )
+                if not told:
+                    said = f"{life} heard nothing of n{peer} for {next_ns - last_ns} ns, and told nobody"
+                    return Broken(said, (view,), by_absence=True)
+    return None
 
 
 def _about_tests(facts: Facts) -> Iterator[tuple[int, type[Pdu], dict[str, Any]]]:

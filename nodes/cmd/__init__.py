@@ -26,5 +26,6 @@ PROTOCOL = ProtocolSpec(
         Milestone("who was silent was heard again", ("ALARM peer is silent", "DELIVERED")),
         Milestone("the Queue was full", ("ALARM queue full",)),
     ),
+    forgets=lambda options: options.scheme != "unpruned",
     silence_ns=lambda options: int(options.retry_max_ns),
 )

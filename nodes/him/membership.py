@@ -13,12 +13,12 @@ from collections import deque
 from collections.abc import Callable
 
 from nodes.him.core import Core
+from nodes.him.notes import SILENT, SILENT_PERIODS
 from nodes.wire.him import HimAlive, HimJoin, HimPdu, HimView, HimViewRequest, proposer_of, view_number
 from nodes.wire.note import NoteKind
 from nodes.wire.table import greatest
 
 _REPEATS = 3  # VIEW goes out again before so many DATA of its proposer; who misses them all asks
-_PERIODS = 3  # of silence until the alarm
 
 
 class Membership:
@@ -72,7 +72,6 @@ class Membership:
         core.forget_paces()
         for node in changed:
             self._heard_ns[node] = core.now_ns
-            self._silent.discard(node)
         core.log(NoteKind.VIEW, seq=number, peers=core.members, text=why)
         self._changed(changed)
         early, self._early = self._early, deque(maxlen=64)
@@ -203,7 +202,6 @@ class Membership:
             core.refuse("outsider", pdu)
             return False
         self._heard_ns[pdu.src] = core.now_ns
-        self._silent.discard(pdu.src)
         return True
 
     # silence (D-HI-14)
@@ -215,10 +213,10 @@ class Membership:
         if not self.joined:
             return
         core.multicast(HimAlive(**core.head(core.me), seal=b""))
-        overdue_ns = core.now_ns - _PERIODS * core.options.alive_ns
+        overdue_ns = core.now_ns - SILENT_PERIODS * core.options.alive_ns
         silent = {node for node in core.members if node != core.me and self._heard_ns[node] < overdue_ns}
         if silent - self._silent:
-            core.alarm("silent", tuple(sorted(silent)))
+            core.alarm(SILENT, tuple(sorted(silent)))
         self._silent = silent
 
     def settled(self) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+SILENT = "silent"  # the text of an ALARM about members that were not heard for so many periods of ALIVE
+SILENT_PERIODS = 3
 NO_MULTICAST = "no multicast"  # the text of an ALARM about a member whom the originator served himself
 
 

@@ -18,7 +18,8 @@
     part1>3     the harness keeps from node 3 what node 1 sends
     n1>DATA/1a  a frame him.DATA of source 1 about a leaves node 1; n2<DATA/1a enters node 2; n1<delta.DATA/2a;
                 n1>DATA/1a#7 says that its sender holds what has hash 7; n3<delta.DATA/2c:ab has a and b in CB_c[3];
-                n1>DATA/1a:2 is of round 2; n2>REPORT/2a:3 names node 3, which did not answer; a QUERY is its first;
+                n1>DATA/1a:2 is of round 2; n2<ALIVE/1:7 of view 7;
+                n2>REPORT/2a:3 names node 3, which did not answer; a QUERY is its first;
                 n1>st.DATA/1#7:2 is PDU 7, sent again in round 2; n2>st.RST_ACK/2:2 asks for what is missing in it
     @7.5        it is now 7.5 ms; 2@7.5 node 2's clock shows 7.5 ms now and runs on from there
     start heal end limit     marks of the harness: end is quiet, limit and livelock are not
@@ -152,6 +153,8 @@ class _Writer:
         if match["title"] == "delta.DATA":
             cb = [(self.names[one][0], self.stamps[one]) for one in (match["tag"] or ":")[1:]]
             return {"counts": [len(cb) * (node == int(match["node"])) for node in self.nodes], "cb": cb}
+        if match["title"] == "ALIVE":
+            return {"view": int((match["tag"] or ":0")[1:])}
         return {"round": int(match["tag"][1:])} if match["tag"] else {}
 
     def harness(self, what: str, node: int) -> None:

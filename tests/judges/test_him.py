@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.judges import Outcome, judge
@@ -13,6 +15,7 @@ PASS, FAIL, UNKNOWN = Outcome.PASS, Outcome.FAIL, Outcome.UNKNOWN
 _HELD = "1+a 1-a 2-a 3-a"
 _MS = 1_000_000
 _TIMES = HimOptions(maxfail=1, q=1, rtry=1, rto_min_ns=_MS, rto_initial_ns=_MS, rto_max_ns=_MS, decide_ns=10 * _MS)
+_WATCHED = replace(_TIMES, alive_ns=10 * _MS)
 
 CASES = [
     # HI-1
@@ -126,6 +129,21 @@ CASES = [
     ("HI-12", f"{_HELD} n3<DATA/1a 1$a#1 end", PASS),  # the next round reached it
     ("HI-12", "1+a 1-a 2-a n3<DATA/1a 1$a:3#0 end", PASS),  # a person hears of it anyway
     ("HI-12", f"{_HELD} n3<DATA/1a 1$a#0 hole end", UNKNOWN),
+    # HI-13: ALIVE every 10 ms; after 30 ms of silence at the next look, or 20 ms later
+    ("HI-13", "1[1,2#7 @30 n1<ALIVE/2:7 @80 n1<ALIVE/2:7 end", PASS),
+    ("HI-13", "1[1,2#7 @30 n1<ALIVE/2:7 @120 n1<ALIVE/2:7 end", FAIL),
+    ("HI-13", "1[1,2#7 @30 n1<ALIVE/2:7 @65 1!2,silent @120 n1<ALIVE/2:7 end", PASS),
+    ("HI-13", "1[1,2#7 @30 n1<ALIVE/2:7 @65 1!2,late_report @120 n1<ALIVE/2:7 end", FAIL),  # of something else
+    ("HI-13", "1[1,2#7 @30 n1<ALIVE/2:7 @65 1!3,silent @120 n1<ALIVE/2:7 end", FAIL),
+    ("HI-13", "1[1,2#7 1!2,silent @30 n1<ALIVE/2:7 @120 n1<ALIVE/2:7 end", FAIL),  # that was before
+    ("HI-13", "1[1,2#7 @120 1[1,2#8 @240 end", FAIL),
+    ("HI-13", "1[1,2#7 @45 1!2,silent @120 1[1,2#8 @240 end", PASS),  # nobody need be told again
+    ("HI-13", "1[1,2#7 @45 1!2,silent @120 1[1#8 @130 1[1,2#9 @240 end", FAIL),  # but of one who came back
+    ("HI-13", "1[1,2#7 @120 end hole", UNKNOWN),
+    ("HI-13", "1[1,2#7 @20 x1 @120 end", PASS),
+    ("HI-13", "1[1,2#7 fault1 @120 wake1 end", PASS),
+    ("HI-13", "1[1,2#7 @50 n1<ALIVE/2:7 @75 1!2,silent end", FAIL),  # it was heard, a moment ago
+    ("HI-13", "1[1,2#7 @50 n1<ALIVE/2:6 @75 1!2,silent end", PASS),  # as a member of another view
     # HI-9
     ("HI-9", "1[1,2#7 2[1,2#7 1[1#8", PASS),
     ("HI-9", "1[1,2#7 2[2,3#7", FAIL),
@@ -169,7 +187,7 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "line", "outcome"), CASES, ids=lambda value: str(value))
 def test_judge(name: str, line: str, outcome: Outcome) -> None:
-    (one,) = judge(history(line, options=_TIMES), [name])
+    (one,) = judge(history(line, options=_WATCHED if name == "HI-13" else _TIMES), [name])
     assert one.outcome is outcome, one
 
 

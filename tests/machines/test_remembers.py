@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import types
-from collections import deque
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from harness.explore.base import base_of
+from harness.explore.growth import elements
 from harness.explore.memory import Run
 from harness.scenario.faults import Fault
 from harness.scenario.faults.crash import Crash
@@ -23,7 +20,6 @@ FEW, MANY = 40, 160  # messages
 SLACK = 8  # elements: of what is under way, there are more or fewer
 # How far apart messages are sent, longer than anything about one is remembered.
 EVERY_MS = {"st": 20, "to": 60, "delta": 100, "him": 3000, "cmd": 200}
-_NO_STATE = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.ModuleType, type)
 
 
 @pytest.mark.parametrize("name", EVERY_MS)
@@ -60,24 +56,4 @@ def sizes(case: Scenario) -> list[int]:
     run = Run(case).all()
     assert run.end == "quiet"
     numbers = range(1, len(case.nodes) + 1)
-    return [sum(elements(run.world.machine(number))) for number in numbers if run.world.runs(number)]
-
-
-def elements(of: object) -> Iterator[int]:
-    """Of every container that can be reached."""
-    waiting, seen = [of], set[int]()
-    while waiting:
-        one: Any = waiting.pop()
-        if id(one) in seen or isinstance(one, _NO_STATE):
-            continue
-        seen.add(id(one))
-        if isinstance(one, dict):
-            yield len(one)
-            waiting += [*one, *one.values()]
-        elif isinstance(one, list | set | frozenset | deque | tuple):
-            yield 0 if isinstance(one, tuple) else len(one)
-            waiting += one
-        else:
-            slots = [name for kind in type(one).__mro__ for name in getattr(kind, "__slots__", ())]
-            waiting += [getattr(one, name) for name in slots if hasattr(one, name)]
-            waiting += list(getattr(one, "__dict__", {}).values())
+    return [elements(run.world.machine(number)).total() for number in numbers if run.world.runs(number)]
