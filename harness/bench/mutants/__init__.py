@@ -23,7 +23,7 @@ from typing import Annotated
 from harness.bench.mutants.golden import histories
 from harness.bench.mutants.journal import Journal
 from harness.bench.mutants.operators import Mutant, mutants
-from harness.bench.mutants.trial import BUILD, Known, apart, explored, killer, measured
+from harness.bench.mutants.trial import BUILD, Known, apart, broken, explored, killer, measured
 from harness.bench.row import Refused, Row
 from harness.closure import ROOT, hash_of
 
@@ -147,7 +147,9 @@ def bench_mutants(
         assert explore is not None
         seconds, found = kept.get(f"{mutant.name} search {searched}") or (0.0, "")
         if not found and seconds < explore:
-            found = apart(explored, mutant, seed, explore) or ""
+            found, case = apart(explored, mutant, seed, explore) or ("", "")
+            if case and (without := apart(broken, case)):
+                found += f"; without it {without}, too, which is a mistake of ours"
             kept.add(f"{mutant.name} search {searched}", (explore, found))
         return str(found)
 

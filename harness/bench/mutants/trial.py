@@ -111,12 +111,13 @@ def killer(mutant: Mutant, tests: Sequence[Known]) -> str:
     return "" if status == pytest.ExitCode.OK else chosen.failed or "its import"
 
 
-def explored(mutant: Mutant, seed: int, cpu_s: float) -> str:
-    """What `tutti explore` finds in so much CPU time, in which run and when; empty if it finds nothing. What several
-    protocols are made of is looked for in all of them, by turns."""
+def explored(mutant: Mutant, seed: int, cpu_s: float) -> tuple[str, str]:
+    """What `tutti explore` finds in so much CPU time, in which run and when, and the case that fails; empty if it finds
+    nothing. What several protocols are made of is looked for in all of them, by turns."""
     sys.meta_path.insert(0, Changed(mutant))
     from harness.explore.base import base_of, searched
     from harness.explore.hunt import Hunt, seldom_collect
+    from harness.scenario import dump
 
     seldom_collect()
     limit_cpu(cpu_s + _AT_LEAST_S)  # a run may be endless
@@ -124,14 +125,26 @@ def explored(mutant: Mutant, seed: int, cpu_s: float) -> str:
     try:
         states, begin = [Hunt(base_of(name), seed) for name in names], _cpu_s()
     except Exception as error:  # it cannot even begin
-        return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {error}", ""
     for state in itertools.cycle(states):
         for failure in state.batch():
             found = f"{state.base.protocol}: {', '.join(sorted(failure.broken))}"
-            return f"{found} in run {failure.runs}, {_cpu_s() - begin:.0f} s"
+            return f"{found} in run {failure.runs}, {_cpu_s() - begin:.0f} s", dump(failure.case)
         if _cpu_s() > begin + cpu_s:
             break
-    return ""
+    return "", ""
+
+
+def broken(case: str) -> str:
+    """What the judges say of a case without any mutant: a search that finds it has found something else."""
+    from harness.explore.base import base_of
+    from harness.explore.judging import judged
+    from harness.scenario import loads
+
+    scenario = loads(case)
+    space = base_of(scenario.protocol).explore
+    assert space is not None
+    return ", ".join(sorted(judged(scenario, space).broken))
 
 
 class _Chosen:
