@@ -124,7 +124,7 @@ def silence_is_told(facts: Facts) -> Finding:
                 return Broken(f"n{alarm.node} said that n{peer} is silent, which it had just heard", (alarm,))
     limit_ns = (SILENT_PERIODS + 1) * options.alive_ns * 102 // 100 + _SLACK_NS
     for life in facts.lives:
-        unnamed = None if life.node in late else _unnamed(facts, life, named, limit_ns)
+        unnamed = None if life.node in late else _unnamed(facts, life, named, alive, limit_ns)
         if unnamed is not None:
             return unnamed
     return Holds(f"all members that fell silent were named, in {len(named)} alarms")
@@ -149,8 +149,11 @@ def _alive(facts: Facts) -> dict[tuple[int, int], list[int]]:
     return found
 
 
-def _unnamed(facts: Facts, life: Life, named: list[Event], limit_ns: int) -> Broken | None:
-    """Is there a member from which nothing has come for so long, in one view, and nobody was told since?"""
+def _unnamed(
+    facts: Facts, life: Life, named: list[Event], alive: dict[tuple[int, int], list[int]], limit_ns: int
+) -> Broken | None:
+    """Is there a member from which nothing has come for so long, in one view, and nobody was told since its last ALIVE?
+    What comes late of an older view is something, but nothing that would make it heard again."""
     frames, since = facts.evidence.frames, dict[int, int]()  # when a member came into the view
     rows = frames.came[frames.node[frames.came] == life.node]
     end = life.stopped.time_ns if life.stopped else int(max(facts.notes.time_ns))
@@ -159,19 +162,19 @@ def _unnamed(facts: Facts, life: Life, named: list[Event], limit_ns: int) -> Bro
         peers = [peer for peer in view.peers if peer != life.node]
         since = {peer: since.get(peer, view.time_ns) for peer in peers}
         for peer in peers:
-            heard = [at_ns for at_ns in frames.time_ns[rows[frames.src[rows] == peer]].tolist() if at_ns <= until_ns]
-            within = [at_ns for at_ns in heard if at_ns > view.time_ns]
+            heard = frames.time_ns[rows[frames.src[rows] == peer]].tolist()
+            within = [at_ns for at_ns in heard if view.time_ns < at_ns <= until_ns]
             for last_ns, next_ns in pairwise((view.time_ns, *within, until_ns)):
                 if next_ns - last_ns <= limit_ns:
                     continue
-                begin_ns = max([since[peer], *[at_ns for at_ns in heard if at_ns <= last_ns]])
+                begin_ns = max([since[peer], *[at_ns for at_ns in alive[life.node, peer] if at_ns <= last_ns]])
                 told = any(
                     one.node == life.node and peer in one.peers and begin_ns <= one.time_ns <= last_ns + limit_ns
                     for one in named
                 )
                 if not told:
-                    said = f"{life} heard nothing of n{peer} for {next_ns - last_ns} ns, and told nobody"
-                    return Broken(said, (view,), by_absence=True)
+                    sentence = f"{life} heard nothing of n{peer} for {next_ns - last_ns} ns, and told nobody"
+                    return Broken(sentence, (view,), by_absence=True)
     return None
 
 

@@ -139,6 +139,8 @@ CASES = [
     ("HI-13", "1[1,2#7 @120 1[1,2#8 @240 end", FAIL),
     ("HI-13", "1[1,2#7 @45 1!2,silent @120 1[1,2#8 @240 end", PASS),  # nobody need be told again
     ("HI-13", "1[1,2#7 @45 1!2,silent @120 1[1#8 @130 1[1,2#9 @240 end", FAIL),  # but of one who came back
+    ("HI-13", "1[1,2#7 @45 1!2,silent @60 n1<ALIVE/2:6 @180 end", PASS),  # late, of another view
+    ("HI-13", "1[1,2#7 @45 1!2,silent @60 n1<ALIVE/2:7 @180 end", FAIL),
     ("HI-13", "1[1,2#7 @120 end hole", UNKNOWN),
     ("HI-13", "1[1,2#7 @20 x1 @120 end", PASS),
     ("HI-13", "1[1,2#7 fault1 @120 wake1 end", PASS),
