@@ -25,6 +25,7 @@ class Fate:
 
     pdu: Pdu
     receiver: int
+    at_ns: int  # when it came there
     copies: list[tuple[int, Carried]] = field(default_factory=list)  # how late a fault of chosen PDUs made each
 
     def copy(self, frame: Carried, late_ns: int) -> Carried:

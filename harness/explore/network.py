@@ -153,7 +153,7 @@ class Network:
         if rule is None and self.fates is None:
             self._port(step, frame)
             return
-        fate = Fate(frame.pdu, step.receiver)
+        fate = Fate(frame.pdu, step.receiver, now)
         if self.fates is not None:
             self.fates.append(fate)
         if rule is not None:

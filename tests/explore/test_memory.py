@@ -10,15 +10,18 @@ from harness.explore.brief import brief
 from harness.explore.explicit import explicit
 from harness.explore.judging import verdicts
 from harness.explore.memory import NotInMemory, carry_out
+from harness.explore.stage import START_NS
 from harness.judges import Outcome
 from harness.scenario import dump, load, loads
 from harness.scenario.faults.chosen import Duplicate
 from harness.scenario.find import shipped
+from harness.scenario.model import Scenario, Script
 from nodes.protocols import protocol
 from nodes.wire.note import NoteKind
 
 # What takes long is left to the network.
 LONG = {"delta/fig-4", "delta/fig-4-hold", "delta/fig-4-unbounded", "delta/reordering", "raw/burst-loss", "raw/loss"}
+MS = 1_000_000
 OF_ST = ("example", "isolated", "lost", "own-copy", "printed-line", "printed-pre", "quiet", "second")
 OF_TO = ("brief", "printed-flush", "printed-freeze", "printed-star")
 
@@ -101,6 +104,44 @@ count = "all"
     assert loads(dump(certain)) == loads(brief(certain)) == certain
     sent = [(at_ns, pdu.src, pdu.TYPE.title) for at_ns, pdu in carry_out(scenario).world.sent]
     assert [(at_ns, pdu.src, pdu.TYPE.title) for at_ns, pdu in carry_out(certain).world.sent] == sent
+
+
+HALF_LOST = """
+name = "half-lost"
+protocol = "raw"
+[topology]
+kind = "one_channel"
+nodes = 2
+channel = { rate = "10mbit" }
+[[impair]]
+on = "receivers"
+loss = "50%"
+[workload]
+kind = "script"
+""" + "".join(
+    f"""
+[[workload.message]]
+at = "{10 * number}ms"
+node = "n1"
+"""
+    for number in range(1, 21)
+)
+
+
+def test_what_was_lost_by_chance_is_lost_also_when_something_before_it_is_left_out() -> None:
+    """Faults that count would take what comes next."""
+    certain = explicit(loads(HALF_LOST))
+    assert isinstance(certain.workload, Script)
+    first, *others = certain.workload.message
+    thinned = replace(certain, workload=Script(message=tuple(others)))
+
+    def heard_ms(case: Scenario) -> set[int]:
+        events = carry_out(case).world.events
+        return {(e.time_ns - START_NS) // MS for e in events if e.kind is NoteKind.DELIVERED and e.node == 2}
+
+    assert 5 < len(heard_ms(certain)) < 15
+    assert heard_ms(thinned) == heard_ms(certain) - {first.at_ns // MS}
+    assert all(fault.at_ns % MS == 0 for fault in certain.fault)  # and its time is as round as it can be
 
 
 PAUSED = """
