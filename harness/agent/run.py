@@ -137,7 +137,7 @@ class _Run:
         self.t0 = -(-(time.time_ns() + self._warm_up_ns()) // _SECOND) * _SECOND
         self._inject()
         for impair in self.scenario.impair:
-            self.traffic.impair(impair.on, impair.impairment)
+            self.traffic.impaired.impair(impair.on, impair.impairment)
         self.stage = Stage(self.scenario, self.traffic, self.notes, self.helpers, self.t0, self._start)
         self.watcher = Watcher(self.network, self.stage.moments)
         self.state.mkdir(exist_ok=True)
@@ -299,7 +299,7 @@ class _Run:
         impaired, to_be = _impaired(before), _impaired(self.scenario)
         for on in {**impaired, **to_be}:
             if impaired.get(on) != to_be.get(on):
-                self.traffic.impair((on,), to_be.get(on))
+                self.traffic.impaired.impair((on,), to_be.get(on))
         if self._urgent:
             _wake_on_time(2)
         self.watcher.begin()

@@ -156,8 +156,7 @@ class Stage:
         self.link(sorted(self._cut), True)
 
     def impair(self, on: Sequence[str], impairment: Impairment) -> Callable[[], None]:
-        before = self._traffic.impair(on, impairment)
-        return lambda: self._traffic.restore(before)
+        return self._traffic.impaired.cover(on, impairment)
 
     # inside of nodes
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from harness.agent.branch import RevisionError
+from topologies.impaired import Impaired
 from topologies.impairments import Impairment, Seeded
 from topologies.mininet_network import CHANNEL, Network
 from topologies.netlink import (
@@ -26,7 +27,7 @@ from topologies.netlink import (
     reseed_netem,
     set_netem,
 )
-from topologies.placement import Placement, placements
+from topologies.placement import Placement
 from topologies.seeds import seed_for
 
 EGRESS = 0xFFFFFFF3  # of a clsact qdisc
@@ -49,6 +50,7 @@ class Traffic:
         self._changes = 0
         self._at: dict[str, Placement] = {}
         self._set: dict[str, Impairment | None] = {}
+        self.impaired = Impaired(network.plan, self._put)
         self._severed: set[tuple[str, str]] = set()
         self._pair_ports: dict[str, str] = {}  # placement name -> device
         self._injected: set[str] = set()  # ports
@@ -59,22 +61,8 @@ class Traffic:
 
     # impairments
 
-    def impair(self, on: Iterable[str], impairment: Impairment | None) -> dict[str, Impairment | None]:
-        """Put an impairment (or none) in the place of what was there; what was there, to undo it."""
-        before = {}
-        for word in on:
-            for place in placements(self._network.plan, word):
-                self._at[place.name] = place
-                before[place.name] = self._set.get(place.name)
-                self._put(place, impairment)
-        return before
-
-    def restore(self, before: dict[str, Impairment | None]) -> None:
-        """Undo an `impair`."""
-        for name, impairment in before.items():
-            self._put(self._at[name], impairment)
-
     def _put(self, place: Placement, impairment: Impairment | None) -> None:
+        self._at[place.name] = place
         self._changes += 1
         netlink, index = self._interface(place)
         if impairment is None:
@@ -181,7 +169,7 @@ class Traffic:
 
     def inject(self, ports: Iterable[str]) -> dict[str, str]:
         """Send all frames that leave these ports through a device each; where this is not yet so, its name. (Where
-        single pairs are impaired it must be done before `impair`.)"""
+        single pairs are impaired it must be done before that.)"""
         devices = {}
         netlink = self._network.netlink
         for port in sorted({*ports} - self._injected):

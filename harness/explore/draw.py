@@ -153,6 +153,9 @@ def cases(base: Scenario, bounds: Explore) -> Drawing:
         if space.messages:
             case = replace(case, workload=script(draw, case, space))
         faults: list[Fault] = list(case.fault)
+        if space.passing:
+            case, for_a_while = passing(case, 2 * space.within_ns)
+            faults += for_a_while
         some = replace(space, faults=some_kinds(draw, space.faults))
         for _ in range(draw.number(min(is_small, space.most_faults), space.most_faults)):
             faults += some_faults(draw, case, some, times_of(replace(case, fault=tuple(faults)), space))
@@ -358,6 +361,22 @@ def impairments(draw: Draw, case: Scenario, space: Explore) -> tuple[Impair, ...
             there = draw.one((*troubles(case, delay_ns or Times(space.within_ns).tick_ns), _SLOW))
         found, on = [Impair(on=(special,), impairment=there)], tuple(port for port in ports if port != special)
     return (*([Impair(on=on, impairment=usual)] if on and usual != Impairment() else []), *found)
+
+
+def passing(case: Scenario, for_ns: int) -> tuple[Scenario, list[Fault]]:
+    """What goes astray by chance does so for a while: the case without it, and faults that make it so."""
+    usual = [replace(one, impairment=without_loss(one.impairment)) for one in case.impair]
+    for_a_while: list[Fault] = [
+        Change(on=one.on, impairment=one.impairment, for_ns=for_ns)
+        for one, after in zip(case.impair, usual, strict=True)
+        if one != after
+    ]
+    return replace(case, impair=tuple(one for one in usual if one.impairment != Impairment())), for_a_while
+
+
+def without_loss(impairment: Impairment) -> Impairment:
+    """How long everything takes, and nothing else."""
+    return replace(impairment, loss=0.0, loss_model=None, duplicate=0.0, corrupt=0.0)
 
 
 @lru_cache(maxsize=64)

@@ -69,7 +69,7 @@ class Run:
         """From here to the end."""
         scenario, world, stage = self.scenario, self.world, self.stage
         for impair in scenario.impair:
-            self.network.impair(impair.on, impair.impairment)
+            self.network.impaired.impair(impair.on, impair.impairment)
         for clock in scenario.clock:
             for node in clock.node:
                 stage.clocks[node] = Clock(Steady(clock.drift_ppb, START_NS), clock.offset_ns)

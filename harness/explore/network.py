@@ -7,7 +7,7 @@ reader asks for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from harness.chosen import Rule, taking
@@ -19,8 +19,9 @@ from harness.scenario.faults import Fault
 from harness.world import World
 from nodes.machine import Send
 from nodes.wire import decode_untrusted, encode
+from topologies.impaired import Impaired
 from topologies.impairments import Impairment
-from topologies.placement import Placement, placements
+from topologies.placement import Placement
 from topologies.plan import Plan
 from topologies.seeds import seed_for
 
@@ -44,7 +45,8 @@ class Network:
         self._netems: dict[str, Netem | None] = {}
         self._pairs: dict[tuple[str, int], Netem | None] = {}  # port, source
         self._changes = 0
-        self._impairments: dict[Placement, Impairment | None] = {}
+        self._changed: set[Placement] = set()
+        self.impaired = Impaired(plan, self._put)
         self._rules: dict[int, list[Rule]] = {}  # towards
         for rule in rules:
             self._rules.setdefault(rule.towards, []).append(rule)
@@ -59,20 +61,6 @@ class Network:
         world.connect(self.send)
 
     # controls, as those of the emulated network
-
-    def impair(self, on: Iterable[str], impairment: Impairment | None) -> Mapping[Placement, Impairment | None]:
-        """Put an impairment (or none) in the place of what was there; what was there, to undo it."""
-        before = {}
-        for word in on:
-            for place in placements(self.plan, word):
-                before[place] = self._impairments.get(place)
-                self._put(place, impairment)
-        return before
-
-    def restore(self, before: Mapping[Placement, Impairment | None]) -> None:
-        """Undo an `impair`."""
-        for place, impairment in before.items():
-            self._put(place, impairment)
 
     def release(self, fault: Fault) -> None:
         """The rules of a fault that waited for a moment count from now on."""
@@ -94,8 +82,8 @@ class Network:
 
     def _put(self, place: Placement, impairment: Impairment | None) -> None:
         self._changes += 1
-        turn = () if place not in self._impairments else (str(self._changes),)
-        self._impairments[place] = impairment
+        turn = () if place not in self._changed else (str(self._changes),)
+        self._changed.add(place)
         netem = None if impairment is None else Netem(impairment, seed_for(self._seed, "netem", place.name, *turn))
         if place.source_mac is not None:
             pair = place.interface, self._sources[place.source_mac]

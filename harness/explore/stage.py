@@ -169,8 +169,7 @@ class Stage:
         self.link(sorted(self._cut), True)
 
     def impair(self, on: Sequence[str], impairment: Impairment) -> Callable[[], None]:
-        before = self._network.impair(on, impairment)
-        return lambda: self._network.restore(before)
+        return self._network.impaired.cover(on, impairment)
 
     # inside of nodes
 

@@ -45,7 +45,8 @@ class Explore:
     messages: int = 0  # at most so many, at any time; 0: the scenario's own workload
     payload: tuple[int, ...] = (0, 8)  # bytes
     destinations: tuple[Literal["one", "some", "all", "self"], ...] = ("one", "some", "all", "self")
-    loss: tuple[Share, ...] = (0.0, 0.02, 0.1)  # of everything, all the time
+    loss: tuple[Share, ...] = (0.0, 0.02, 0.1)  # of everything, all the time ...
+    passing: bool = False  # ... or for a while, since the protocol promises to get somewhere only after that
     delay: tuple[Time, ...] = (0,)  # between two nodes
     spare: tuple[str, ...] = ()  # PDUs of which a node need never get any: the protocol goes on
     skew_ns: Time = 0  # by how much the clocks of two nodes may differ

@@ -6,6 +6,7 @@ import pytest
 
 from harness.explore.memory import carry_out
 from harness.explore.netem import Netem
+from harness.explore.stage import START_NS
 from harness.explore.ways import CHANNEL, Step, way
 from harness.scenario import loads
 from nodes.wire.note import NoteKind
@@ -112,3 +113,39 @@ on = "s1>n2"
     events = carry_out(case).world.events
     delivered = [(event.node, event.seq) for event in events if event.kind is NoteKind.DELIVERED and event.node == 2]
     assert [seq & 0xFF for _, seq in delivered] == [2]  # the first does not come later
+
+
+def test_nothing_is_left_of_impairments_that_overlapped() -> None:
+    """The later one does not bring back the earlier one, which has ended meanwhile."""
+    case = loads(
+        """
+name = "overlap"
+protocol = "raw"
+[topology]
+kind = "lan"
+nodes = 2
+[workload]
+kind = "script"
+[[workload.message]]
+at = "25ms"
+node = "n1"
+[[workload.message]]
+at = "45ms"
+node = "n1"
+[[fault]]
+kind = "impair"
+at = "10ms"
+for = "20ms"
+on = "receivers"
+loss = "100%"
+[[fault]]
+kind = "impair"
+at = "20ms"
+for = "20ms"
+on = "receivers"
+delay = "1ms"
+"""
+    )
+    events = carry_out(case).world.events
+    delivered = [event.time_ns - START_NS for event in events if event.kind is NoteKind.DELIVERED and event.node == 2]
+    assert delivered == [26 * MS, 45 * MS]

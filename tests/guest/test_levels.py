@@ -11,11 +11,13 @@ from harness.scenario.explore import Explore
 CHANNEL = 'channel = { rate = "10mbit", delay = "100us" }'
 DOWN = 'kind = "link"\nat = "12.9ms"\nlink = "{}"\nstate = "down"\nfor = "2ms"'
 OTHER = 'kind = "impair"\nat = "12.9ms"\non = "{}"\ndelay = "1ms"\nfor = "3ms"'
+BOTH = OTHER + "\n[[fault]]\n" + OTHER.replace('"1ms"', '"2ms"').replace('"3ms"', '"5.5ms"')  # they overlap
 CASES = [
     ("lan", "receivers", 'delay = "5ms"', OTHER.format("receivers")),
     ("one_channel", "senders", 'delay = "5ms"', DOWN.format("n1-s1")),  # what is on the channel is gone, too
     ("one_channel", "s1>n2", 'rate = "500kbit"', OTHER.format("s1>n2")),
     ("mesh", "n2>n1", 'delay = "5ms"', OTHER.format("n2>n1")),
+    ("lan", "receivers", 'delay = "5ms"', BOTH.replace("{}", "receivers")),
     ("mesh", "n2>n1", 'delay = "5ms"', DOWN.format("n1-s1")),  # what comes meanwhile does not wait
     ("two_sites", "receivers", 'rate = "500kbit"', DOWN.format("n1-s1")),
     ("two_sites", "senders", 'delay = "5ms"', DOWN.format("r1-r2")),

@@ -78,7 +78,7 @@ class Stage(Protocol):
         """Nothing is severed, and all links are up."""
 
     def impair(self, on: Sequence[str], impairment: Impairment) -> Callable[[], None]:
-        """Put an impairment in the place of what is there; what undoes that."""
+        """Put an impairment over what is there; what takes it away."""
 
     # inside of nodes
 
