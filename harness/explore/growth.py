@@ -20,7 +20,7 @@ from nodes.protocols import protocol
 
 GROWS = "grows"
 EVERY = 250  # of so many seeds one: it takes as long as thirty cases
-_LIVES = 8  # from one look to the next
+_LIVES, _MORE_LIVES = 8, 32  # from one look to the next, and where something seems to grow
 _LOOKS = 3
 _LIMIT_NS = 10**13
 _NO_STATE = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.ModuleType, type)
@@ -33,11 +33,17 @@ def is_looked_at(case: Scenario) -> bool:
 
 
 def growth(case: Scenario) -> tuple[Verdict, ...]:
-    """A verdict against it if in some machine something grows by an element each time, at the last look as at the one
-    before: what is forgotten after some time only, say a minute, grows as well until then, but ever less."""
+    """A verdict against it if in some machine something grows by an element each time. Who waits a while before he
+    forgets, and longer the longer answers have taken, seems to do so as well, but not for long."""
+    return _grown(case, _LIVES) and _grown(case, _MORE_LIVES)
+
+
+def _grown(case: Scenario, lives: int) -> tuple[Verdict, ...]:
+    """Seen at looks after so many lives each; at the last one as at the one before: what is forgotten after some time
+    only, say a minute, grows ever less."""
     rest_ns = max(case.settle_ns, protocol(case.protocol).silence_ns(case.options))
     life_ns = _length_ns(case) + rest_ns
-    run, looks = Run(_again(case, life_ns)), list[dict[int, tuple[Machine, Counter[str]]]]()
+    run, looks = Run(_again(case, life_ns, _LOOKS * lives)), list[dict[int, tuple[Machine, Counter[str]]]]()
 
     def look() -> None:
         numbers = range(1, len(case.nodes) + 1)
@@ -46,7 +52,7 @@ def growth(case: Scenario) -> tuple[Verdict, ...]:
         looks.append({number: (machine, elements(machine)) for number, machine in settled})
 
     for number in range(1, _LOOKS + 1):
-        end_ns = number * _LIVES * life_ns
+        end_ns = number * lives * life_ns
         run.stage.until(end_ns)
         run.world.at(START_NS + end_ns, look)
     run.all()
@@ -56,11 +62,11 @@ def growth(case: Scenario) -> tuple[Verdict, ...]:
         for where in last:
             sizes = [one[number][1][where] for one in looks]
             first, second = (after - before for before, after in pairwise(sizes))
-            if first >= _LIVES and 4 * second > 3 * first:
+            if first >= lives and 4 * second > 3 * first:
                 held = ", then ".join(map(str, sizes))
                 sentence = (
                     f"when all this happens again and again, n{number} remembers ever more: each time it has happened "
-                    f"{_LIVES} times more {where.removeprefix('.')} holds {held} elements"
+                    f"{lives} times more {where.removeprefix('.')} holds {held} elements"
                 )
                 return (Verdict(GROWS, Outcome.FAIL, sentence),)
     return ()
@@ -71,11 +77,11 @@ def _length_ns(case: Scenario) -> int:
     return max((*(one.at_ns for one in case.workload.message), *edges(case.fault)))
 
 
-def _again(case: Scenario, every_ns: int) -> Scenario:
+def _again(case: Scenario, every_ns: int, lives: int) -> Scenario:
     """What is said, and what goes wrong for a while. The rest happens once: who is down for good stays so."""
     assert isinstance(case.workload, Script)
     said, faults = list(case.workload.message), list(case.fault)
-    for later_ns in range(every_ns, _LOOKS * _LIVES * every_ns, every_ns):
+    for later_ns in range(every_ns, lives * every_ns, every_ns):
         said += [replace(one, at_ns=one.at_ns + later_ns) for one in case.workload.message]
         faults += [replace(one, at_ns=one.at_ns + later_ns) for one in case.fault if _passes(one)]
     return replace(case, workload=Script(message=tuple(said)), fault=tuple(faults), limit_ns=_LIMIT_NS)

@@ -1,8 +1,8 @@
-"""HI-10 to HI-13: what the nodes of HIM owe each other, and a person, beside how a message ended (003 §3.3)."""
+"""HI-10 to HI-14: what the nodes of HIM owe each other, and a person, beside how a message ended (003 §3.3)."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -14,7 +14,7 @@ from harness.judges.him_messages import him_messages, succeeded
 from nodes.him.notes import NO_MULTICAST, SILENT, SILENT_PERIODS, Result
 from nodes.him.options import HimOptions
 from nodes.wire import Pdu
-from nodes.wire.him import HAVE, HimAlive, HimAnswer, HimData, HimEnd, HimQuery, HimReport, Reason
+from nodes.wire.him import HAVE, HimAlive, HimAnswer, HimConfirm, HimData, HimEnd, HimQuery, HimReport, Reason
 from nodes.wire.note import NoteKind, said
 
 
@@ -176,6 +176,28 @@ def _unnamed(
                     sentence = f"{life} heard nothing of n{peer} for {next_ns - last_ns} ns, and told nobody"
                     return Broken(sentence, (view,), by_absence=True)
     return None
+
+
+@judge_of("HI-14", "restraint: what nobody acknowledges is said as often as the options allow, and no more")
+def repetitions_end(facts: Facts) -> Finding:
+    """A CONFIRM, or a REPORT, rtry times in each test, of which a round has maxfail + 1 at most; and a REPORT once more
+    when a SUCCESS contradicts it. A double has the time stamp of what it doubles."""
+    options, frames, said_so = facts.evidence.options, facts.evidence.frames, 0
+    if not isinstance(options, HimOptions):
+        return Undecided("the scenario does not say how often anything is repeated")
+    limit = options.rtry * (options.maxfail + 1) + 1
+    for kind in (HimConfirm, HimReport):
+        rows = frames.of_type(kind)
+        rows = rows[(frames.direction[rows] == OUT) & (frames.node[rows] == frames.src[rows])]
+        columns = [column[rows].tolist() for column in (frames.node, frames.about, frames.seq)]
+        told = [frames.said(rows, name) for name in ("round", "view", "tsval")]
+        times = Counter(key[:-1] for key in set(zip(*columns, *told, strict=True)))
+        said_so += len(times)
+        for (node, about, seq, round_, _), count in times.items():
+            if count > limit:
+                what = f"what it had to say of {name_of(about, seq)} in round {round_}"
+                return Broken(f"n{node} said {count} times, and not {limit} at most, {what}")
+    return Holds(f"none of {said_so} things was said more often than is allowed")
 
 
 def _about_tests(facts: Facts) -> Iterator[tuple[int, type[Pdu], dict[str, Any]]]:

@@ -20,6 +20,7 @@
                 n1>DATA/1a#7 says that its sender holds what has hash 7; n3<delta.DATA/2c:ab has a and b in CB_c[3];
                 n1>DATA/1a:2 is of round 2; n2<ALIVE/1:7 of view 7;
                 n2>REPORT/2a:3 names node 3, which did not answer; a QUERY is its first;
+                n2>CONFIRM/2a:5 has time stamp 5;
                 n1>st.DATA/1#7:2 is PDU 7, sent again in round 2; n2>st.RST_ACK/2:2 asks for what is missing in it
     @7.5        it is now 7.5 ms; 2@7.5 node 2's clock shows 7.5 ms now and runs on from there
     start heal end limit     marks of the harness: end is quiet, limit and livelock are not
@@ -149,7 +150,10 @@ class _Writer:
             held = int(match["hash"][1:])
             return {"hash": held.to_bytes(HASH_BYTES), "flags": HAVE if held else 0, "attempt": 1}
         if match["title"] == "REPORT":
-            return {"suspects": [(int(node), Reason.NOANSWER) for node in (match["tag"] or ":")[1:]]}
+            suspects = [(int(node), Reason.NOANSWER) for node in (match["tag"] or ":")[1:]]
+            return {"suspects": suspects, "tsval": self.now // 1000}
+        if match["title"] == "CONFIRM":
+            return {"tsval": int(match["tag"][1:]) if match["tag"] else self.now // 1000}
         if match["title"] == "delta.DATA":
             cb = [(self.names[one][0], self.stamps[one]) for one in (match["tag"] or ":")[1:]]
             return {"counts": [len(cb) * (node == int(match["node"])) for node in self.nodes], "cb": cb}

@@ -146,6 +146,14 @@ CASES = [
     ("HI-13", "1[1,2#7 fault1 @120 wake1 end", PASS),
     ("HI-13", "1[1,2#7 @50 n1<ALIVE/2:7 @75 1!2,silent end", FAIL),  # it was heard, a moment ago
     ("HI-13", "1[1,2#7 @50 n1<ALIVE/2:6 @75 1!2,silent end", PASS),  # as a member of another view
+    # HI-14: three times are allowed
+    ("HI-14", f"{_HELD} {3 * 'n2>CONFIRM/2a '} 1$a end", PASS),
+    ("HI-14", f"{_HELD} {4 * 'n2>CONFIRM/2a '} 1$a end", FAIL),
+    ("HI-14", f"{_HELD} {4 * 'n2>CONFIRM/2a:5 '} 1$a end", PASS),  # doubled on its way
+    ("HI-14", f"{_HELD} {4 * 'n1<CONFIRM/2a '} 1$a end", PASS),
+    ("HI-14", f"{_HELD} {3 * 'n2>REPORT/2a:3 '} {3 * 'n3>REPORT/3a:2 '} 1$a end", PASS),
+    ("HI-14", f"{_HELD} {3 * 'n2>REPORT/2a:3 '} n2>REPORT/2a 1$a end", FAIL),
+    ("HI-14", f"{_HELD} {2 * 'n2>REPORT/2a:3 '} {2 * 'n2>CONFIRM/2a '} 1$a end", PASS),
     # HI-9
     ("HI-9", "1[1,2#7 2[1,2#7 1[1#8", PASS),
     ("HI-9", "1[1,2#7 2[2,3#7", FAIL),
