@@ -78,9 +78,9 @@ def size_of(case: Scenario) -> str:
 
 
 def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network: bool = False) -> Found:
-    """Make chance explicit, then leave out what does not matter."""
+    """Leave out what does not matter whatever chance does, then make that explicit, and go on."""
     clock, judged = clock_of(network), judge_of(network)
-    begin = clock()
+    begin, seconds_at_most = clock(), SHRINK_S * (3 if network else 1)
     fewest = min((*space.nodes, len(failure.case.nodes)))
 
     def broken(case: Scenario) -> bool:
@@ -88,9 +88,10 @@ def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network:
 
     case = failure.case
     if not network and not failure.broken & {ENDLESS, DIED}:
+        case = reduce(case, broken, seconds_at_most / 6, clock)
         certain = explicit(case)
         case = certain if broken(certain) else case
-    case = reduce(case, broken, SHRINK_S * (3 if network else 1), clock)
+    case = reduce(case, broken, begin + seconds_at_most - clock(), clock)
     if case.workload == Script(message=()):
         case = replace(case, workload=None)
     against = judged(case, space).against

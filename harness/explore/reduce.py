@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, find, settings
@@ -97,6 +97,13 @@ def reduce(case: Scenario, broken: Broken, seconds: float, clock: Callable[[], f
     return best
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class _Smaller:
+    """What Hypothesis cannot print, as it would: a case may be thousands of faults long."""
+
+    case: Scenario | None
+
+
 class _Over(BaseException):
     """There is no time left. (No Exception: Hypothesis would take it for a failure.)"""
 
@@ -114,8 +121,8 @@ def _shrink(case: Scenario, still: Callable[[Scenario | None], bool], values: bo
     database.save(_KEY, choices_to_bytes((*choices, 0)))
 
     @st.composite
-    def smaller(draw: Callable[[st.SearchStrategy[int]], int]) -> Scenario | None:
-        return simpler(case, Knobs(lambda most: draw(st.integers(0, most)), values))
+    def smaller(draw: Callable[[st.SearchStrategy[int]], int]) -> _Smaller:
+        return _Smaller(simpler(case, Knobs(lambda most: draw(st.integers(0, most)), values)))
 
     chosen = settings(
         phases=[Phase.reuse, Phase.shrink],
@@ -127,7 +134,7 @@ def _shrink(case: Scenario, still: Callable[[Scenario | None], bool], values: bo
     from_the_seed_alone()
     engine.BUFFER_SIZE = len(choices) * _LARGEST  # what chance did may be thousands of faults
     engine.MAX_SHRINKING_SECONDS = _FOR_EVER  # the caller says how long
-    find(smaller(), still, settings=chosen, database_key=_KEY)
+    find(smaller(), lambda one: still(one.case), settings=chosen, database_key=_KEY)
 
 
 def simpler(case: Scenario, knobs: Knobs) -> Scenario | None:

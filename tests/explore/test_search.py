@@ -175,6 +175,16 @@ def test_a_printed_rule_is_found_shrunk_written_and_fails_again(tmp_path: Path) 
     assert not judged(repaired).against
 
 
+def test_where_chance_passes_nothing_is_lost_to_the_end() -> None:
+    """`to` promises to get somewhere once no more PDUs are lost."""
+    base = base_of("to")
+    assert base.explore is not None
+    cases = list(drawn(base, 60))
+    assert not any(one.impairment.loss or one.impairment.loss_model for case in cases for one in case.impair)
+    at_first = [fault for case in cases for fault in case.fault if isinstance(fault, Change) and fault.at_ns == 0]
+    assert 2 * base.explore.within_ns in {fault.for_ns for fault in at_first if fault.impairment.loss}
+
+
 def test_two_searches_with_one_seed_are_one() -> None:
     def words(seed: int) -> dict[Word, int]:
         state = Hunt(base_of("delta"), seed)
