@@ -263,6 +263,9 @@ def talk(
     leaves time to hear it. What others are told, too, they are mostly told at first. So many speak before that time."""
     nodes, tick_ns = case.nodes, times.tick_ns
     pace_ns = draw.number(0, draw.one(_PACES)) * tick_ns + draw.one(space.delay)
+    begin_ns = max(0, at_ns - before * pace_ns)
+    if "one" in space.destinations and len(nodes) > 2 and draw.number(0, 3) == 3:
+        return news(draw, case, space, begin_ns, pace_ns)
     patience = draw.one((1, 3))  # of four times a speaker goes on
     always, data = draw.one((None, *space.destinations)), "x" * draw.one(space.payload)
     said: list[Message] = []
@@ -280,7 +283,7 @@ def talk(
             "one": (others[other],),
         }
         to = chosen[always or space.destinations[kind]]
-        said.append(Message(at_ns=at_ns + number * pace_ns, node=speaker, to=to, data=data))
+        said.append(Message(at_ns=begin_ns + number * pace_ns, node=speaker, to=to, data=data))
         speaker = others[other] if stays >= patience and others[other] in who else speaker
     return said
 
