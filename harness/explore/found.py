@@ -72,13 +72,18 @@ def result_of(found: Found, path: Path, differs: str | None) -> Result:
 
 def size_of(case: Scenario) -> str:
     """What there is in it."""
-    messages = len(case.workload.message) if isinstance(case.workload, Script) else 0
-    parts = ((len(case.fault), "fault"), (messages, "message"), (len(case.nodes), "node"))
+    parts = zip(_counts(case), ("fault", "message", "node"), strict=True)
     return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in parts)
 
 
+def _counts(case: Scenario) -> tuple[int, int, int]:
+    messages = len(case.workload.message) if isinstance(case.workload, Script) else 0
+    return len(case.fault), messages, len(case.nodes)
+
+
 def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network: bool = False) -> Found:
-    """Leave out what does not matter whatever chance does, then make that explicit, and go on."""
+    """The smaller of two: what does not matter whatever chance does is left out before chance is made explicit, which
+    spares a lot, or after it, which keeps a case that takes certain losses."""
     clock, judged = clock_of(network), judge_of(network)
     begin, seconds_at_most = clock(), SHRINK_S * (3 if network else 1)
     fewest = min((*space.nodes, len(failure.case.nodes)))
@@ -86,12 +91,20 @@ def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network:
     def broken(case: Scenario) -> bool:
         return len(case.nodes) >= fewest and bool(judged(case, space).broken & failure.broken)
 
-    case = failure.case
-    if not network and not failure.broken & {ENDLESS, DIED}:
-        case = reduce(case, broken, seconds_at_most / 6, clock)
+    def smaller(case: Scenario, end: float) -> Scenario:
+        return reduce(case, broken, end - clock(), clock)
+
+    def without_chance(case: Scenario) -> Scenario:
         certain = explicit(case)
-        case = certain if broken(certain) else case
-    case = reduce(case, broken, begin + seconds_at_most - clock(), clock)
+        return certain if broken(certain) else case
+
+    case, end = failure.case, begin + seconds_at_most
+    if network or failure.broken & {ENDLESS, DIED}:
+        case = smaller(case, end)
+    else:
+        early = smaller(case, begin + seconds_at_most / 6)
+        found = smaller(without_chance(early), begin + seconds_at_most / 2), smaller(without_chance(case), end)
+        case = min(found, key=lambda one: sum(_counts(one)))
     if case.workload == Script(message=()):
         case = replace(case, workload=None)
     against = judged(case, space).against
