@@ -9,7 +9,7 @@ net/sched/sch_netem.c of Linux 6.12 and 7.2.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 from topologies.distributions import JITTER_MAX_NS, DelayDraw, Distribution, Uniform
@@ -166,6 +166,10 @@ class Impairment:
     def least_ns(self) -> int:
         """How long a packet takes that is in luck."""
         return 0 if self.reorder else max(0, self.delay_ns - self.jitter_ns)
+
+    def without_loss(self) -> Impairment:
+        """The same, but everything arrives, once and as it was sent."""
+        return replace(self, loss=0.0, loss_model=None, duplicate=0.0, corrupt=0.0)
 
     def draw(self) -> DelayDraw:
         """How the delay of each packet is drawn."""

@@ -368,18 +368,13 @@ def impairments(draw: Draw, case: Scenario, space: Explore) -> tuple[Impair, ...
 
 def passing(case: Scenario, for_ns: int) -> tuple[Scenario, list[Fault]]:
     """What goes astray by chance does so for a while: the case without it, and faults that make it so."""
-    usual = [replace(one, impairment=without_loss(one.impairment)) for one in case.impair]
+    usual = [replace(one, impairment=one.impairment.without_loss()) for one in case.impair]
     for_a_while: list[Fault] = [
         Change(on=one.on, impairment=one.impairment, for_ns=for_ns)
         for one, after in zip(case.impair, usual, strict=True)
         if one != after
     ]
     return replace(case, impair=tuple(one for one in usual if one.impairment != Impairment())), for_a_while
-
-
-def without_loss(impairment: Impairment) -> Impairment:
-    """How long everything takes, and nothing else."""
-    return replace(impairment, loss=0.0, loss_model=None, duplicate=0.0, corrupt=0.0)
 
 
 @lru_cache(maxsize=64)

@@ -68,11 +68,7 @@ def _between(first_ns: int, last_ns: int) -> int:
 
 def _certain(impairment: Impairment) -> Impairment:
     return replace(
-        impairment,
-        loss=0.0,
-        loss_model=None,
-        duplicate=0.0,
-        corrupt=0.0,
+        impairment.without_loss(),
         reorder=0.0,
         delay_ns=impairment.least_ns,
         jitter_ns=0,

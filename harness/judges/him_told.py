@@ -187,8 +187,7 @@ def repetitions_end(facts: Facts) -> Finding:
         return Undecided("the scenario does not say how often anything is repeated")
     limit = options.rtry * (options.maxfail + 1) + 1
     for kind in (HimConfirm, HimReport):
-        rows = frames.of_type(kind)
-        rows = rows[(frames.direction[rows] == OUT) & (frames.node[rows] == frames.src[rows])]
+        rows = frames.of_type(kind, among=frames.sent)
         columns = [column[rows].tolist() for column in (frames.node, frames.about, frames.seq)]
         told = [frames.said(rows, name) for name in ("round", "view", "tsval")]
         times = Counter(key[:-1] for key in set(zip(*columns, *told, strict=True)))
