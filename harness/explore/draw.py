@@ -228,8 +228,7 @@ def script(draw: Draw, case: Scenario, space: Explore) -> Script:
     begin_ns = draw.number(0, 9) * space.within_ns // 10 if close else 0
     said: list[Message] = []
     if manner == 2:
-        who = draw.some(case.nodes, len(case.nodes))
-        said = talk(draw, case, space, times, who, times.instant(draw), draw.number(1, count))
+        said = exchange(draw, case, space, times, times.instant(draw), draw.number(1, count))
     others = (message(draw, case, space, times, begin_ns) for _ in range(count - len(said)))
     return Script(message=(*said, *others))
 
@@ -244,28 +243,31 @@ def said_near(draw: Draw, case: Scenario, space: Explore, faults: Sequence[Fault
     spared = tuple(node for node in case.nodes if node not in _concerned(fault))
     if manner == 3 and spared:
         begin_ns = fault.at_ns + draw.number(0, draw.one(_PACES)) * times.tick_ns
-        return talk(draw, case, space, times, spared, begin_ns, count)
-    who = draw.some(case.nodes, len(case.nodes))
-    return talk(draw, case, space, times, who, times.instant(draw), count, before=draw.number(0, 3))
+        return talk(draw, case, space, spared, begin_ns, _pace(draw, space, times), count)
+    return exchange(draw, case, space, times, times.instant(draw), count, before=draw.number(0, 3))
+
+
+def exchange(
+    draw: Draw, case: Scenario, space: Explore, times: Times, at_ns: int, count: int, before: int = 0
+) -> list[Message]:
+    """News, or a talk of some nodes, at a pace that leaves time to hear each other. So many speak before that time."""
+    pace_ns = _pace(draw, space, times)
+    begin_ns = max(0, at_ns - before * pace_ns)
+    if "one" in space.destinations and len(case.nodes) > 2 and draw.number(0, 3) == 3:
+        return news(draw, case, space, times.struck, begin_ns, pace_ns)
+    return talk(draw, case, space, draw.some(case.nodes, len(case.nodes)), begin_ns, pace_ns, count)
+
+
+def _pace(draw: Draw, space: Explore, times: Times) -> int:
+    return draw.number(0, draw.one(_PACES)) * times.tick_ns + draw.one(space.delay)
 
 
 def talk(
-    draw: Draw,
-    case: Scenario,
-    space: Explore,
-    times: Times,
-    who: tuple[str, ...],
-    at_ns: int,
-    count: int,
-    before: int = 0,
+    draw: Draw, case: Scenario, space: Explore, who: tuple[str, ...], begin_ns: int, pace_ns: int, count: int
 ) -> list[Message]:
-    """News, or some nodes, each after another: one who was just told something, or the same once more, at a pace that
-    leaves time to hear it. What others are told, too, they are mostly told at first. So many speak before that time."""
-    nodes, tick_ns = case.nodes, times.tick_ns
-    pace_ns = draw.number(0, draw.one(_PACES)) * tick_ns + draw.one(space.delay)
-    begin_ns = max(0, at_ns - before * pace_ns)
-    if "one" in space.destinations and len(nodes) > 2 and draw.number(0, 3) == 3:
-        return news(draw, case, space, begin_ns, pace_ns)
+    """Some nodes, each after another: one who was just told something, or the same once more. What others are told, too,
+    they are mostly told at first."""
+    nodes = case.nodes
     patience = draw.one((1, 3))  # of four times a speaker goes on
     always, data = draw.one((None, *space.destinations)), "x" * draw.one(space.payload)
     said: list[Message] = []
@@ -288,16 +290,20 @@ def talk(
     return said
 
 
-def news(draw: Draw, case: Scenario, space: Explore, at_ns: int, pace_ns: int) -> list[Message]:
-    """It comes on two ways: the first tells the last, mostly where that takes longest, and somebody else, who tells the
-    last, too. Some of it is said twice, as what comes in between may have changed those who say it."""
-    nodes, ways = case.nodes, _slowest_ways(case)
-    first, last = draw.one(ways) if ways and draw.number(0, 3) else draw.one(list(permutations(nodes, 2)))
+def news(
+    draw: Draw, case: Scenario, space: Explore, struck: Sequence[str], begin_ns: int, pace_ns: int
+) -> list[Message]:
+    """It comes on two ways: the first, mostly one in trouble, tells the last, mostly where that takes longest, and
+    somebody else, who tells the last, too. Some of it is said twice: what comes in between may have changed who says it."""
+    nodes, slowest = case.nodes, _slowest_ways(case)
+    ways = slowest if slowest and draw.number(0, 3) else list(permutations(nodes, 2))
+    in_trouble = [way for way in ways if way[0] in struck]
+    first, last = draw.one(in_trouble if in_trouble and draw.number(0, 3) else ways)
     middle = draw.one([one for one in nodes if one not in (first, last)])
     told = [step for step in ((first, last), (first, middle), (middle, last)) for _ in range(draw.one((1, 2)))]
     data = "x" * draw.one(space.payload)
     return [
-        Message(at_ns=at_ns + number * pace_ns, node=node, to=(to,), data=data)
+        Message(at_ns=begin_ns + number * pace_ns, node=node, to=(to,), data=data)
         for number, (node, to) in enumerate(told)
     ]
 

@@ -17,7 +17,7 @@ from harness.explore import chance
 from harness.explore.base import base_of, searched
 from harness.explore.brief import brief
 from harness.explore.corpus import corpus
-from harness.explore.draw import Draw, Times, news, said_near, talk
+from harness.explore.draw import Draw, Times, exchange, news, said_near
 from harness.explore.edit import is_mild, possible, without_node
 from harness.explore.explicit import explicit
 from harness.explore.found import shrunk, write
@@ -263,7 +263,7 @@ def test_news_comes_on_two_ways_and_the_slowest_is_one_of_them() -> None:
     ways = Counter[tuple[tuple[str, tuple[str, ...]], ...]]()
 
     def made(draw: Draw) -> Scenario:
-        ways[tuple(dict.fromkeys((one.node, one.to) for one in news(draw, base, space, 0, MS)))] += 1
+        ways[tuple(dict.fromkeys((one.node, one.to) for one in news(draw, base, space, (), 0, MS)))] += 1
         return base
 
     list(chance.drawn(made, 5, 100))
@@ -272,14 +272,26 @@ def test_news_comes_on_two_ways_and_the_slowest_is_one_of_them() -> None:
     assert all(way[0][1] == way[2][1] and way[1][1] == (way[2][0],) for way in ways)
 
 
-def test_a_talk_is_sometimes_news_and_may_begin_before_its_time() -> None:
+def test_news_mostly_comes_from_a_node_in_trouble() -> None:
+    base = replace(load(shipped()["cmd/restart-forgets"]), impair=())
+    tellers = Counter[str]()
+
+    def made(draw: Draw) -> Scenario:
+        tellers[news(draw, base, replace(Explore(), delay=(MS,)), ("n2",), 0, MS)[0].node] += 1
+        return base
+
+    list(chance.drawn(made, 5, 100))
+    assert set(tellers) == set(base.nodes) and tellers["n2"] > 60
+
+
+def test_an_exchange_is_sometimes_news_and_may_begin_before_its_time() -> None:
     base = load(shipped()["cmd/restart-forgets"])
     space = replace(Explore(), messages=10, delay=(MS,))
     news_of, begins = 0, set[bool]()
 
     def made(draw: Draw) -> Scenario:
         nonlocal news_of
-        said = talk(draw, base, space, Times(MS), base.nodes, 100 * MS, 4, before=2)
+        said = exchange(draw, base, space, Times(MS), 100 * MS, 4, before=2)
         ways = list(dict.fromkeys((one.node, one.to) for one in said))
         news_of += len(ways) == 3 and ways[0][1] == ways[2][1] and ways[1] == (ways[0][0], (ways[2][0],))
         begins.add(said[0].at_ns < 100 * MS)
@@ -361,7 +373,7 @@ def test_those_whom_a_fault_spares_talk_meanwhile() -> None:
     for said in chance.drawn(lambda draw: said_near(draw, case, space, [pause]), 1, 1000):
         begins = bool(said) and 0 <= said[0].at_ns - pause.at_ns <= space.within_ns // 10
         talks += begins and {one.node for one in said} == {"n1", "n3", "n4"}
-    assert talks > 35
+    assert talks > 60
 
 
 def test_a_search_without_faults_changes_no_case_into_one_with_a_fault() -> None:
