@@ -76,7 +76,7 @@ class World:
         self.random = random.Random(seed)
         self.now = 1_000_000_000
         self.sent: list[tuple[int, Pdu]] = []  # every Send, with its time
-        self._heap: list[tuple[int, int, Callable[[], None]]] = []
+        self._heap: list[tuple[int, int, Callable[[], object]]] = []
         self._order = 0
         self._nodes: dict[int, _Node] = {}
         self.events: list[Event] = []
@@ -134,7 +134,7 @@ class World:
         """Join the nodes by a network of the caller's, which calls `arrive`: (source, what it sends) -> None."""
         self._network = network
 
-    def at(self, time_ns: int, action: Callable[[], None]) -> None:
+    def at(self, time_ns: int, action: Callable[[], object]) -> None:
         self._order += 1
         heapq.heappush(self._heap, (max(time_ns, self.now), self._order, action))
 

@@ -243,20 +243,18 @@ class _Run:
 
     def _config(self, node: str) -> NodeConfig:
         scenario, state_file = self.scenario, self.state / node
-        read_delay, buffer = self.stage.readers.get(
-            node, (scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes)
-        )
-        setting = setting_of(scenario, self.plan, int(node[1:]), next_incarnation(state_file), read_delay)
+        reading = self.stage.reading(node)
+        setting = setting_of(scenario, self.plan, int(node[1:]), next_incarnation(state_file), reading.delay_ns)
         submissions = [Submission(self.t0 + one.at_ns, one.number, one.to, one.data) for one in self.schedule[node]]
         return NodeConfig(
             protocol=self.spec.name,
             options=scenario.options,
             setting=setting,
-            attachment=self._attachment(node, self.spec.transport, buffer),
+            attachment=self._attachment(node, self.spec.transport, reading.buffer_bytes),
             schedule=submissions,
             clock=self.stage.clocks[node],
             state_file=state_file,
-            read_delay_ns=read_delay,
+            read_delay_ns=reading.delay_ns,
             run_dir=self.files.run.path,
         )
 
@@ -345,8 +343,7 @@ class _Run:
         self.watcher.close()
         if self.watcher.lost:
             raise RunFailed(f"{self.watcher.lost} frames came too fast to be watched")
-        for node in self.stage.processes:
-            self.stage.resume(node)
+        self.stage.resume(self.scenario.nodes)
         if self.scenario.fault:
             self.stage.mend()
             self.notes.send(NoteKind.MARK, text="heal")

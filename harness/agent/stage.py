@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from harness.agent import processes
 from harness.agent.branch import RevisionError
@@ -13,15 +13,18 @@ from harness.agent.traffic import Traffic
 from harness.scenario import Scenario
 from harness.scenario.faults import Fault
 from harness.scenario.faults.happening import Happening, Happens
+from harness.scenario.faults.lasting import Lasting, Pairs, Reading
 from harness.scenario.faults.when import Moments, When
 from nodes.clock import Clock
 from nodes.wire.fault import FaultNote
 from topologies.impairments import Impairment
+from topologies.layers import Cover
+from topologies.placement import Placement
 
 RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
 
 
-class Stage:
+class Stage(Lasting):
     """The emulated network and the processes on it (harness/scenario/faults/stage.py says what is asked of it)."""
 
     def __init__(
@@ -33,20 +36,20 @@ class Stage:
         t0_ns: int,
         start: Callable[[str], processes.Process],
     ) -> None:
+        usual = scenario.node
+        super().__init__(Reading(usual.read_delay_ns, usual.receive_buffer_bytes or RECEIVE_BUFFER_BYTES))
         self._scenario = scenario
         self._traffic = traffic
         self._notes = notes
         self._helpers = helpers
         self._t0_ns = t0_ns
         self._start = start
-        self._cut: set[str] = set()  # links that are down
-        self._timeline: list[tuple[int, int, Callable[[], None]]] = []
+        self._timeline: list[tuple[int, int, Callable[[], object]]] = []
         self._order = 0
         self.happening = Happening(self._now_ns)
         self.moments = Moments(scenario.nodes)
         self.processes: dict[str, processes.Process] = {}
         self.clocks = {node: Clock() for node in scenario.nodes}
-        self.readers: dict[str, tuple[int, int | None]] = {}  # slow readers: delay, buffer
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -71,14 +74,14 @@ class Stage:
     def _now_ns(self) -> int:
         return time.time_ns() - self._t0_ns
 
-    def after(self, delay_ns: int, action: Callable[[], None]) -> None:
+    def after(self, delay_ns: int, action: Callable[[], object]) -> None:
         self._enter(self.happening.begun_ns + delay_ns, action)
 
     def until(self, time_ns: int) -> None:
         """The run goes on up to this time at least."""
         self._enter(time_ns, lambda: None)
 
-    def _enter(self, time_ns: int, action: Callable[[], None]) -> None:
+    def _enter(self, time_ns: int, action: Callable[[], object]) -> None:
         self._order += 1
         heapq.heappush(self._timeline, (self._t0_ns + time_ns, self._order, action))
 
@@ -131,31 +134,22 @@ class Stage:
         processes.stop(self.processes.pop(node), "leave")
 
     def start(self, node: str) -> None:
+        self.resume((node,))
         self.processes[node] = self._start(node)
 
-    def pause(self, node: str) -> None:
-        processes.pause(self.processes[node])
-
-    def resume(self, node: str) -> None:
-        if self.paused(node):
-            processes.resume(self.processes[node])
+    def _stop(self, node: str, stopped: bool) -> None:
+        if self.runs(node) and stopped != self.paused(node):
+            (processes.pause if stopped else processes.resume)(self.processes[node])
 
     # the network
 
-    def sever(self, pairs: Collection[tuple[str, str]]) -> None:
+    def _sever(self, pairs: Pairs) -> None:
         self._traffic.partition(pairs)
 
-    def link(self, names: Sequence[str], up: bool) -> None:
-        for name in names:
-            if up == (name in self._cut):
-                self._traffic.link(name, up)
-                self._cut ^= {name}
+    def _unplug(self, link: str, unplugged: bool) -> None:
+        self._traffic.link(link, not unplugged)
 
-    def mend(self) -> None:
-        self.sever(())
-        self.link(sorted(self._cut), True)
-
-    def impair(self, on: Sequence[str], impairment: Impairment) -> Callable[[], None]:
+    def impair(self, on: Sequence[str], impairment: Impairment) -> Cover[Placement]:
         return self._traffic.impaired.cover(on, impairment)
 
     # inside of nodes
@@ -168,13 +162,8 @@ class Stage:
         clock.change(now, offset_ns, drift_ppb)
         self._tell(node, "clock", {"offset_ns": offset_ns, "drift_ppb": drift_ppb})
 
-    def read_slowly(self, node: str, read_delay_ns: int, buffer_bytes: int | None) -> None:
-        self.readers[node] = (read_delay_ns, buffer_bytes)
-        self._tell(node, "reader", {"read_delay_ns": read_delay_ns, "buffer_bytes": buffer_bytes})
-
-    def read_normally(self, node: str) -> None:
-        normal = self._scenario.node
-        self.read_slowly(node, normal.read_delay_ns, normal.receive_buffer_bytes or RECEIVE_BUFFER_BYTES)
+    def _read_so(self, node: str, reading: Reading) -> None:
+        self._tell(node, "reader", {"read_delay_ns": reading.delay_ns, "buffer_bytes": reading.buffer_bytes})
 
     def _tell(self, node: str, word: str, value: dict[str, int | None]) -> None:
         if node in self.processes:

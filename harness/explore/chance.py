@@ -16,7 +16,7 @@ from hypothesis.errors import StopTest
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.conjecture.data import ConjectureData
 
-from harness.explore.draw import Draw
+from harness.explore.choices import Draw
 
 T = TypeVar("T")
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import permutations
-from typing import Any, TypeVar
+from typing import Any
 
+from harness.explore.choices import SPANS, Draw, Times, edges, some_kinds, struck
 from harness.explore.edit import mild_values, option_values, possible, with_nodes
+from harness.explore.said import FEW, last_messages, said_near, script, with_messages
 from harness.scenario.explore import Explore
 from harness.scenario.faults import Fault
 from harness.scenario.faults.chosen import Delay, Drop, Duplicate, PduFault
@@ -23,106 +24,20 @@ from harness.scenario.faults.pause import Pause
 from harness.scenario.faults.restart import Restart
 from harness.scenario.faults.slow_reader import SlowReader
 from harness.scenario.faults.when import When
-from harness.scenario.model import ClockStart, Impair, Message, Scenario, Script, TopologyOptions
+from harness.scenario.model import ClockStart, Impair, Scenario, Script, TopologyOptions
 from harness.scenario.pdus import PduMatch
 from nodes.wire import all_pdu_types
 from nodes.wire.note import NoteKind
 from nodes.wire.table import Flags
 from topologies.impairments import GilbertElliott, Impairment
 
-T = TypeVar("T")
-SPANS = (10, 100, 1000, 4000)  # lengths of faults, in ticks: some outlast all that is submitted
-_FEW = 5  # messages: what befalls one of them matters more than among many
 _FEW_FAULTS = 2
-_PACES = (10, 100)  # of a talk, in ticks
 FAR_NS = 60_000_000_000  # by which a clock is set, where a protocol does not bound it
 _DRIFTS_PPB = (100_000, -100_000, 10_000_000, -10_000_000)
-_NEAR = (4, 12)  # messages, at most, that are drawn near faults
 _SLOW = Impairment(rate_bps=1_000_000)
 _BUFFER_BYTES = 4096  # a slow reader's: a few frames
 _MILD = 2  # faults, of a PDU each
 _ASTRAY = ("drop", "delay", "duplicate")  # what may become of one
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """Instants and lengths in whole ticks: a thousandth of the time in which things happen."""
-
-    within_ns: int
-    near: tuple[int, ...] = ()  # where something happens already
-    waits: tuple[int, ...] = ()  # after which something follows from it
-    struck: tuple[str, ...] = ()  # nodes to which something has happened
-    said: tuple[tuple[int, str], ...] = ()  # when who says something
-
-    @property
-    def tick_ns(self) -> int:
-        return max(1, self.within_ns // 1000)
-
-    def instant(self, draw: Draw) -> int:
-        """Anywhere, or where something else happens, or so long after it that something may follow."""
-        if self.near and draw.yes():
-            return max(0, draw.one(self.near) + self._about(draw, (0, *self.waits)))
-        return draw.number(0, 1000) * self.tick_ns
-
-    def node(self, draw: Draw, case: Scenario) -> str:
-        """One of any, or one that is in trouble already: it seldom comes alone."""
-        return draw.one(self.nodes(draw, case))
-
-    def nodes(self, draw: Draw, case: Scenario) -> Sequence[str]:
-        """All of them, or those that are in trouble already."""
-        known = [node for node in case.nodes if node in self.struck]
-        return known if known and draw.yes() else case.nodes
-
-    def strike(self, draw: Draw, case: Scenario) -> tuple[int, str]:
-        """When, and whom: any time and anybody, or who has just said something."""
-        if self.said and draw.yes():
-            at_ns, node = draw.one(self.said)
-            return max(0, at_ns + self._about(draw, (0,))), node
-        return self.instant(draw), self.node(draw, case)
-
-    def length(self, draw: Draw) -> int:
-        """Short or long, or about as long as somebody waits."""
-        if self.waits and draw.number(0, 2) == 2:
-            return max(self.tick_ns, self._about(draw, self.waits))
-        return draw.number(1, draw.one(SPANS)) * self.tick_ns
-
-    def later(self, draw: Draw) -> int:
-        """How long after a moment: at once, or when something may have followed from it."""
-        return max(0, self._about(draw, self.waits)) if self.waits and draw.yes() else 0
-
-    def _about(self, draw: Draw, waits: Sequence[int]) -> int:
-        most = draw.one((5, 50))
-        return draw.one(waits) + draw.number(-most, most) * self.tick_ns
-
-
-class Draw:
-    """The few questions that are asked here, each answered by a number of which all are as likely (chance.py)."""
-
-    def __init__(self, number: Callable[[int, int], int]) -> None:
-        self.number = number  # from the first to the second
-
-    def numbers(self, *sizes: int) -> list[int]:
-        """Several at once, each from 0 to below its size: one choice costs as much as another, however wide."""
-        mixed, found = self.number(0, math.prod(sizes) - 1), []
-        for size in sizes:
-            mixed, digit = divmod(mixed, size)
-            found.append(digit)
-        return found
-
-    def one(self, among: Sequence[T]) -> T:
-        """One of some."""
-        return among[self.number(0, len(among) - 1)]
-
-    def yes(self) -> bool:
-        """Yes or no."""
-        return self.number(0, 1) == 1
-
-    def some(self, among: Sequence[str], most: int) -> tuple[str, ...]:
-        """One or more names, in their order."""
-        left = list(among)
-        count = self.number(1, min(most, len(left)))
-        chosen = {left.pop(self.number(0, len(left) - 1)) for _ in range(count)}
-        return tuple(name for name in among if name in chosen)
 
 
 Drawing = Callable[[Draw], Scenario]
@@ -179,7 +94,7 @@ def _mild(bounds: Explore) -> Explore:
 
 def _small(bounds: Explore) -> Explore:
     """Little happens: nothing hides, or excuses, what one thing does to another."""
-    faults, messages = min(_FEW_FAULTS, bounds.most_faults), min(_FEW, bounds.messages)
+    faults, messages = min(_FEW_FAULTS, bounds.most_faults), min(FEW, bounds.messages)
     return replace(bounds, loss=bounds.loss[:1], most_faults=faults, messages=messages)
 
 
@@ -200,150 +115,6 @@ def times_of(case: Scenario, space: Explore, moments: tuple[int, ...] = ()) -> T
     said = tuple((one.at_ns, one.node) for one in case.workload.message) if isinstance(case.workload, Script) else ()
     near = moments or (*(at_ns for at_ns, _ in said), *edges(case.fault))
     return Times(space.within_ns, near, space.waits, struck(case.fault), said)
-
-
-def edges(faults: Iterable[Fault]) -> tuple[int, ...]:
-    """When they begin and end."""
-    return tuple(one.at_ns + length for one in faults for length in {0, getattr(one, "for_ns", None) or 0})
-
-
-def struck(faults: Iterable[Fault]) -> tuple[str, ...]:
-    """Whom they concern by name."""
-    return tuple(name for one in faults for name in _concerned(one))
-
-
-def _concerned(fault: Fault) -> tuple[str, ...]:
-    if isinstance(fault, Partition):
-        return fault.to or (fault.groups[0] if fault.groups else (fault.first,) if fault.first else ())
-    if isinstance(fault, LinkState):
-        return tuple(end for link in fault.link for end in link.split("-") if end.startswith("n"))
-    return getattr(fault, "node", None) or getattr(fault, "towards", None) or ()
-
-
-def script(draw: Draw, case: Scenario, space: Explore) -> Script:
-    """Messages of any node at any time; all of them soon after each other; or a talk, and others beside it."""
-    count, manner = draw.number(1, min(space.messages, draw.one((_FEW, space.messages)))), draw.number(0, 2)
-    close = manner == 1
-    times = Times(space.within_ns // 10 if close else space.within_ns)
-    begin_ns = draw.number(0, 9) * space.within_ns // 10 if close else 0
-    said: list[Message] = []
-    if manner == 2:
-        said = exchange(draw, case, space, times, times.instant(draw), draw.number(1, count))
-    others = (message(draw, case, space, times, begin_ns) for _ in range(count - len(said)))
-    return Script(message=(*said, *others))
-
-
-def said_near(draw: Draw, case: Scenario, space: Explore, faults: Sequence[Fault]) -> list[Message]:
-    """What a fault has broken shows in what is said soon after it; or by those whom it spares, as soon as it begins."""
-    times = Times(space.within_ns, edges(faults), space.waits, struck(faults))
-    count, manner = draw.number(0, draw.one(_NEAR)), draw.number(0, 3)
-    if not count or manner < 2:
-        return [another_message(draw, case, space, times) for _ in range(count)]
-    fault = draw.one(faults)
-    spared = tuple(node for node in case.nodes if node not in _concerned(fault))
-    if manner == 3 and spared:
-        begin_ns = fault.at_ns + draw.number(0, draw.one(_PACES)) * times.tick_ns
-        return talk(draw, case, space, spared, begin_ns, _pace(draw, space, times), count)
-    return exchange(draw, case, space, times, times.instant(draw), count, before=draw.number(0, 3))
-
-
-def exchange(
-    draw: Draw, case: Scenario, space: Explore, times: Times, at_ns: int, count: int, before: int = 0
-) -> list[Message]:
-    """News, or a talk of some nodes, at a pace that leaves time to hear each other. So many speak before that time."""
-    pace_ns = _pace(draw, space, times)
-    begin_ns = max(0, at_ns - before * pace_ns)
-    if "one" in space.destinations and len(case.nodes) > 2 and draw.number(0, 3) == 3:
-        return news(draw, case, space, times.struck, begin_ns, pace_ns)
-    return talk(draw, case, space, draw.some(case.nodes, len(case.nodes)), begin_ns, pace_ns, count)
-
-
-def _pace(draw: Draw, space: Explore, times: Times) -> int:
-    return draw.number(0, draw.one(_PACES)) * times.tick_ns + draw.one(space.delay)
-
-
-def talk(
-    draw: Draw, case: Scenario, space: Explore, who: tuple[str, ...], begin_ns: int, pace_ns: int, count: int
-) -> list[Message]:
-    """Some nodes, each after another: one who was just told something, or the same once more. What others are told, too,
-    they are mostly told at first."""
-    nodes = case.nodes
-    patience = draw.one((1, 3))  # of four times a speaker goes on
-    always, data = draw.one((None, *space.destinations)), "x" * draw.one(space.payload)
-    said: list[Message] = []
-    speaker = draw.one(who)
-    for number in range(count):
-        others = [one for one in who if one != speaker] or [one for one in nodes if one != speaker] or [speaker]
-        other, stays, kind, stray, mask = draw.numbers(
-            len(others), 4, len(space.destinations), 8, 1 << min(len(nodes), 8)
-        )
-        some = tuple(one for place, one in enumerate(nodes) if mask >> place & 1)
-        chosen = {
-            "all": (),
-            "self": (speaker,),
-            "some": some if some and (stray == 0 or number == 0) else who,
-            "one": (others[other],),
-        }
-        to = chosen[always or space.destinations[kind]]
-        said.append(Message(at_ns=begin_ns + number * pace_ns, node=speaker, to=to, data=data))
-        speaker = others[other] if stays >= patience and others[other] in who else speaker
-    return said
-
-
-def news(
-    draw: Draw, case: Scenario, space: Explore, struck: Sequence[str], begin_ns: int, pace_ns: int
-) -> list[Message]:
-    """It comes on two ways: the first, mostly one in trouble, tells the last, mostly where that takes longest, and
-    somebody else, who tells the last, too. Some of it is said twice: what comes in between may have changed who says it."""
-    nodes, slowest = case.nodes, _slowest_ways(case)
-    ways = slowest if slowest and draw.number(0, 3) else list(permutations(nodes, 2))
-    in_trouble = [way for way in ways if way[0] in struck]
-    first, last = draw.one(in_trouble if in_trouble and draw.number(0, 3) else ways)
-    middle = draw.one([one for one in nodes if one not in (first, last)])
-    told = [step for step in ((first, last), (first, middle), (middle, last)) for _ in range(draw.one((1, 2)))]
-    data = "x" * draw.one(space.payload)
-    return [
-        Message(at_ns=begin_ns + number * pace_ns, node=node, to=(to,), data=data)
-        for number, (node, to) in enumerate(told)
-    ]
-
-
-def _slowest_ways(case: Scenario) -> list[tuple[str, str]]:
-    """From one node to another, where that is impaired by itself."""
-    ways = {tuple(word.split(">")): one.impairment.delay_ns for one in case.impair for word in one.on if ">n" in word}
-    return [(a, b) for (a, b), delay_ns in ways.items() if delay_ns == max(ways.values()) and a in case.nodes]
-
-
-def message(draw: Draw, case: Scenario, space: Explore, times: Times, begin_ns: int = 0) -> Message:
-    """One of any node, or of one that is in trouble: who comes back has something to say."""
-    nodes, who, kinds, sizes = case.nodes, times.nodes(draw, case), space.destinations, space.payload
-    tick, node, kind, size, mask = draw.numbers(1001, len(who), len(kinds), len(sizes), 1 << min(len(nodes), 8))
-    others = [one for one in nodes if one != who[node]] or [who[node]]
-    to: tuple[str, ...] = ()  # all
-    if kinds[kind] == "self":
-        to = (who[node],)
-    elif kinds[kind] == "one":
-        to = (others[mask % len(others)],)
-    elif kinds[kind] == "some":
-        to = tuple(one for number, one in enumerate(nodes) if mask >> number & 1) or (others[0],)
-    return Message(at_ns=begin_ns + tick * times.tick_ns, node=who[node], to=to, data="x" * sizes[size])
-
-
-def another_message(draw: Draw, case: Scenario, space: Explore, times: Times) -> Message:
-    """One near to what else happens."""
-    return replace(message(draw, case, space, times), at_ns=times.instant(draw))
-
-
-def last_messages(case: Scenario, space: Explore, edges_ns: Iterable[int]) -> list[Message]:
-    """One of everybody to all when everything is over: who is stuck is not able to say it, or does not hear it."""
-    at_ns = max(space.within_ns, *edges_ns) + max(space.waits, default=0)
-    return [Message(at_ns=at_ns, node=node, to=(), data="") for node in case.nodes]
-
-
-def with_messages(case: Scenario, more: Sequence[Message]) -> Scenario:
-    """Some more than there are."""
-    assert isinstance(case.workload, Script)
-    return replace(case, workload=Script(message=(*case.workload.message, *more)))
 
 
 def impairments(draw: Draw, case: Scenario, space: Explore) -> tuple[Impair, ...]:
@@ -420,16 +191,6 @@ def clocks(draw: Draw, case: Scenario, space: Explore) -> tuple[ClockStart, ...]
 
 
 # Faults: one drawing for each word of [explore] faults.
-
-
-def some_kinds(draw: Draw, kinds: Sequence[T]) -> tuple[T, ...]:
-    """Those of one case, many or few: what takes several of one kind seldom comes about when all kinds are mixed."""
-    if not kinds:
-        return ()
-    mask = draw.number(0, (1 << len(kinds)) - 1)
-    if draw.yes():
-        mask &= draw.number(0, (1 << len(kinds)) - 1)
-    return tuple(kind for number, kind in enumerate(kinds) if mask >> number & 1) or (draw.one(kinds),)
 
 
 def some_faults(draw: Draw, case: Scenario, space: Explore, times: Times) -> list[Fault]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from harness.explore.draw import edges
+from harness.explore.choices import edges
 from harness.explore.memory import Run
 from harness.explore.stage import START_NS
 from harness.judges import Outcome, Verdict

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from harness.explore.chance import drawn
-from harness.explore.draw import Draw, cases
+from harness.explore.choices import Draw
+from harness.explore.draw import cases
 from harness.explore.edit import is_mild
 from harness.explore.judging import Judged, clock_of, judge_of
 from harness.explore.milestones import reached

@@ -101,8 +101,7 @@ class Run:
                 break
         stage.moments.give_up()
         world.watch = None
-        for node in scenario.nodes:
-            stage.resume(node)
+        stage.resume(scenario.nodes)
         if scenario.fault:
             stage.mend()
             world.mark("heal")

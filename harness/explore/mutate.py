@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.explore.draw import (
-    Draw,
-    Drawing,
-    Times,
-    another_message,
-    bearable,
-    said_near,
-    some_faults,
-    times_of,
-    with_messages,
-)
+from harness.explore.choices import Draw, Times
+from harness.explore.draw import Drawing, bearable, some_faults, times_of
 from harness.explore.edit import option_values
+from harness.explore.said import another_message, said_near, with_messages
 from harness.scenario.explore import Explore
 from harness.scenario.model import Scenario, Script
 

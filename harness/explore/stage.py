@@ -7,13 +7,14 @@ follow nodes/shell.py and harness/agent/stage.py.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from harness.explore.frame import Carried
 from harness.explore.network import Network
 from harness.scenario.faults import Fault
 from harness.scenario.faults.happening import Happening
+from harness.scenario.faults.lasting import Lasting, Pairs, Reading
 from harness.scenario.faults.when import Moments, When
 from harness.scenario.model import Scenario
 from harness.setting import setting_of
@@ -24,6 +25,8 @@ from nodes.protocols import protocol
 from nodes.wire.fault import FaultNote
 from nodes.wire.note import Note, NoteKind, Ready
 from topologies.impairments import Impairment
+from topologies.layers import Cover
+from topologies.placement import Placement
 from topologies.plan import Plan
 
 START_NS = 1_000_000_000
@@ -35,28 +38,26 @@ _BUFFER_BYTES = 4 * 1024 * 1024
 class _Reader:
     """A node's socket: how fast it is read, and what waits in it."""
 
-    delay_ns: int
-    buffer_bytes: int
+    so: Reading
     waiting: deque[Carried] = field(default_factory=deque)
     held_bytes: int = 0
     reading: bool = False
 
 
-class Stage:
+class Stage(Lasting):
     """A world of machines (harness/scenario/faults/stage.py says what is asked of it)."""
 
     def __init__(self, scenario: Scenario, plan: Plan, world: World, network: Network) -> None:
         self._scenario, self._plan, self._world, self._network = scenario, plan, world, network
         self._spec = protocol(scenario.protocol)
-        self._cut: set[str] = set()  # links that are down
         self._starts = dict.fromkeys(scenario.nodes, 0)
         self.happening = Happening(self._now_ns)
         self.moments = Moments(scenario.nodes)
         self.last_ns = START_NS  # of the timeline: submissions, faults and their ends
         self.clocks = {node: Clock() for node in scenario.nodes}
-        normal = (scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes or _BUFFER_BYTES)
-        self._normal = normal
-        self._readers = {_number(node): _Reader(*normal) for node in scenario.nodes}
+        usual = Reading(scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes or _BUFFER_BYTES)
+        super().__init__(usual)
+        self._readers = {_number(node): _Reader(usual) for node in scenario.nodes}
         network.arrive = self._arrive
 
     @property
@@ -85,7 +86,7 @@ class Stage:
     def _now_ns(self) -> int:
         return self._world.now - START_NS
 
-    def after(self, delay_ns: int, action: Callable[[], None]) -> None:
+    def after(self, delay_ns: int, action: Callable[[], object]) -> None:
         self.until(self.happening.begun_ns + delay_ns)
         self._world.at(START_NS + self.happening.begun_ns + delay_ns, action)
 
@@ -132,7 +133,8 @@ class Stage:
     def start(self, node: str) -> None:
         number, world = _number(node), self._world
         self._starts[node] += 1
-        delay_ns = self._readers[number].delay_ns
+        self.resume((node,))
+        delay_ns = self.reading(node).delay_ns
         setting = setting_of(self._scenario, self._plan, number, self._starts[node], delay_ns)
         machine = self._spec.machine(setting, self._scenario.options)
         if self._starts[node] == 1:
@@ -145,30 +147,19 @@ class Stage:
         if self.moments:
             self._put_out(number, [ready])
 
-    def pause(self, node: str) -> None:
-        if not self.paused(node):
-            self._world.pause(_number(node))
-
-    def resume(self, node: str) -> None:
-        if self.paused(node):
-            self._world.resume(_number(node))
+    def _stop(self, node: str, stopped: bool) -> None:
+        if stopped != self.paused(node):
+            (self._world.pause if stopped else self._world.resume)(_number(node))
 
     # the network
 
-    def sever(self, pairs: Collection[tuple[str, str]]) -> None:
+    def _sever(self, pairs: Pairs) -> None:
         self._network.partition(pairs)
 
-    def link(self, names: Sequence[str], up: bool) -> None:
-        for name in names:
-            if up == (name in self._cut):
-                self._network.link(name, up)
-                self._cut ^= {name}
+    def _unplug(self, link: str, unplugged: bool) -> None:
+        self._network.link(link, not unplugged)
 
-    def mend(self) -> None:
-        self.sever(())
-        self.link(sorted(self._cut), True)
-
-    def impair(self, on: Sequence[str], impairment: Impairment) -> Callable[[], None]:
+    def impair(self, on: Sequence[str], impairment: Impairment) -> Cover[Placement]:
         return self._network.impaired.cover(on, impairment)
 
     # inside of nodes
@@ -181,12 +172,8 @@ class Stage:
         if self._world.runs(_number(node)):
             self._world.clock_changed(_number(node), (clock.shows(now) - now, clock.drift_ppb))
 
-    def read_slowly(self, node: str, read_delay_ns: int, buffer_bytes: int | None) -> None:
-        reader = self._readers[_number(node)]
-        reader.delay_ns, reader.buffer_bytes = read_delay_ns, buffer_bytes or reader.buffer_bytes
-
-    def read_normally(self, node: str) -> None:
-        self.read_slowly(node, *self._normal)
+    def _read_so(self, node: str, reading: Reading) -> None:
+        self._readers[_number(node)].so = reading
 
     # sockets
 
@@ -204,11 +191,11 @@ class Stage:
         reader = self._readers.get(number)
         if reader is None or not self._world.runs(number):
             return  # an outsider's host, or a dead node's
-        if not reader.delay_ns and not reader.waiting:
+        if not reader.so.delay_ns and not reader.waiting:
             self._world.arrive(number, frame.pdu)
             return
         taken_bytes = frame.size_bytes + FRAME_OVERHEAD_BYTES
-        if reader.held_bytes + taken_bytes <= reader.buffer_bytes:
+        if reader.held_bytes + taken_bytes <= reader.so.buffer_bytes:
             reader.held_bytes += taken_bytes
             reader.waiting.append(frame)
         if not reader.reading:
@@ -222,7 +209,7 @@ class Stage:
             frame = reader.waiting.popleft()
             reader.held_bytes -= frame.size_bytes + FRAME_OVERHEAD_BYTES
             self._world.arrive(number, frame.pdu)
-            self._world.at(self._world.now + reader.delay_ns, lambda: self._read(number))
+            self._world.at(self._world.now + reader.so.delay_ns, lambda: self._read(number))
 
 
 def _number(node: str) -> int:

@@ -278,7 +278,7 @@ def _paused_ns(facts: Facts, sending: Event, end: Event) -> int:
     for event in facts.of(NoteKind.FAULT):
         if end.node not in (event.fault.nodes or (end.node,)):
             continue
-        if event.fault.kind == "pause" and not event.fault.ends:
+        if event.fault.kind == "pause" and not event.fault.ends and since_ns is None:
             since_ns = max(event.time_ns, sending.time_ns)
         elif "pause" in event.fault.ends and since_ns is not None:
             paused_ns += max(0, min(event.time_ns, end.time_ns) - since_ns)

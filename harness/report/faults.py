@@ -45,8 +45,13 @@ def bands(events: Iterable[Event], nodes: tuple[int, ...]) -> list[Band]:
     return found
 
 
+def _meet(about: str, other: str) -> bool:
+    """Is one of the same places named? Who names none means all of them."""
+    return not about or not set(about.split()).isdisjoint(other.split())
+
+
 def _close(found: list[Band], event: Event, kinds: Collection[str], about: str = "") -> None:
     for band in found:
         same_nodes = not event.peers or set(band.nodes) & set(event.peers)
-        if band.end_ns is None and band.kind in kinds and same_nodes and about in ("", band.about):
+        if band.end_ns is None and band.kind in kinds and same_nodes and _meet(about, band.about):
             band.end_ns = event.time_ns

@@ -65,7 +65,7 @@ class Delta:
 
     def step(self, event: Input, now_ns: int) -> list[Output]:
         if now_ns < self._now_ns:
-            self._set_timers_again()
+            self._begin_again()
         self._now_ns = now_ns
         if self._back:
             self._back, self._speaks_ns = False, now_ns + self._silence_ns
@@ -220,9 +220,9 @@ class Delta:
             if instant > self._now_ns:
                 heapq.heappush(self._timers, (instant, waiting.arrival, waiting))
 
-    def _set_timers_again(self) -> None:
-        """The clock was set back: instants that had passed lie ahead again."""
-        self._now_ns = 0
+    def _begin_again(self) -> None:
+        """The clock was set back: instants that had passed lie ahead again, and what was put off is not put off."""
+        self._now_ns = self._next_sweep = 0
         self._timers.clear()
         for waiting in self._buffer:
             self._set_timers(waiting)

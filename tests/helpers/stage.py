@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from harness.scenario.faults import Fault
+from harness.scenario.faults.lasting import Lasting, Pairs, Reading
 from harness.scenario.faults.when import When
 from nodes.wire.fault import FaultNote
 from topologies.impairments import Impairment
+from topologies.layers import Cover
+from topologies.placement import Placement
 
 MS = 1_000_000
 
 
-class WrittenDown:
+class WrittenDown(Lasting):
     """What was said and done, one line each, with the time in milliseconds."""
 
     def __init__(self, nodes: tuple[str, ...] = ("n1", "n2", "n3")) -> None:
+        super().__init__(Reading(0, 1 << 22))
         self.nodes = nodes
         self.lines: list[str] = []
         self.said: list[FaultNote] = []
         self._now = 0
         self._gone: set[str] = set()
         self._paused: set[str] = set()
-        self._heap: list[tuple[int, int, Callable[[], None]]] = []
+        self._heap: list[tuple[int, int, Callable[[], object]]] = []
 
     def all(self, faults: Iterable[Fault]) -> list[str]:
         """Let these faults happen."""
@@ -37,13 +41,13 @@ class WrittenDown:
     def _write(self, line: str) -> None:
         self.lines.append(f"{self._now // MS} {line}")
 
-    def at(self, time_ns: int, action: Callable[[], None]) -> None:
+    def at(self, time_ns: int, action: Callable[[], object]) -> None:
         heapq.heappush(self._heap, (time_ns, len(self._heap), action))
 
     def when(self, when: When, delay_ns: int, action: Callable[[], None]) -> None:
         self._write(f"waits for {when.count}")
 
-    def after(self, delay_ns: int, action: Callable[[], None]) -> None:
+    def after(self, delay_ns: int, action: Callable[[], object]) -> None:
         self.at(self._now + delay_ns, action)
 
     def until(self, time_ns: int) -> None:
@@ -61,6 +65,7 @@ class WrittenDown:
 
     def kill(self, node: str) -> None:
         self._gone.add(node)
+        self._paused.discard(node)
         self._write(f"kill {node}")
 
     def dismiss(self, node: str) -> None:
@@ -68,38 +73,30 @@ class WrittenDown:
         self._write(f"dismiss {node}")
 
     def start(self, node: str) -> None:
+        self.resume((node,))
         self._gone.discard(node)
         self._write(f"start {node}")
 
-    def pause(self, node: str) -> None:
-        self._paused.add(node)
-        self._write(f"pause {node}")
-
-    def resume(self, node: str) -> None:
-        self._paused.discard(node)
-        self._write(f"resume {node}")
+    def _stop(self, node: str, stopped: bool) -> None:
+        if self.runs(node) and stopped != self.paused(node):
+            (self._paused.add if stopped else self._paused.discard)(node)
+            self._write(f"{'pause' if stopped else 'resume'} {node}")
 
     def release(self, fault: Fault) -> None:
         self._write(f"release {fault.KIND}")
 
-    def sever(self, pairs: Collection[tuple[str, str]]) -> None:
+    def _sever(self, pairs: Pairs) -> None:
         self._write(" ".join(("sever", *(f"{a}>{b}" for a, b in sorted(pairs)))))
 
-    def link(self, names: Sequence[str], up: bool) -> None:
-        self._write(" ".join(("link", *names, "up" if up else "down")))
+    def _unplug(self, link: str, unplugged: bool) -> None:
+        self._write(f"link {link} {'down' if unplugged else 'up'}")
 
-    def mend(self) -> None:
-        self._write("mend")
-
-    def impair(self, on: Sequence[str], impairment: Impairment) -> Callable[[], None]:
+    def impair(self, on: Sequence[str], impairment: Impairment) -> Cover[Placement]:
         self._write(" ".join(("impair", *on, f"{impairment.loss:.0%}")))
-        return lambda: self._write("restore")
+        return Cover(list, lambda: self._write("restore"))
 
     def set_clock(self, node: str, offset_ns: int | None, step_ns: int | None, drift_ppb: int | None) -> None:
         self._write(f"clock {node} {offset_ns} {step_ns} {drift_ppb}")
 
-    def read_slowly(self, node: str, read_delay_ns: int, buffer_bytes: int | None) -> None:
-        self._write(f"slow {node} {read_delay_ns} {buffer_bytes}")
-
-    def read_normally(self, node: str) -> None:
-        self._write(f"normal {node}")
+    def _read_so(self, node: str, reading: Reading) -> None:
+        self._write(f"reads {node} {reading.delay_ns} {reading.buffer_bytes}")

@@ -7,12 +7,19 @@ from typing import Any
 import pytest
 
 from harness.scenario import ScenarioError, dump, loads
+from harness.scenario.faults import Fault
+from harness.scenario.faults.crash import Crash
+from harness.scenario.faults.link import LinkState
+from harness.scenario.faults.partition import Partition
+from harness.scenario.faults.pause import Pause, Resume
+from harness.scenario.faults.restart import Restart
+from harness.scenario.faults.slow_reader import SlowReader
 from harness.scenario.faults.when import Awaited, Way
 from nodes.wire import Pdu
 from nodes.wire.fault import FaultNote, read_fault
 from nodes.wire.note import Note, NoteKind
 from nodes.wire.raw import RawData
-from tests.helpers.stage import WrittenDown
+from tests.helpers.stage import MS, WrittenDown
 
 LAN = """
 name = "a"
@@ -53,15 +60,17 @@ DEEDS = [
     ),
     (
         'kind = "partition"\nfrom = "n1"\nto = "n2"\n---at = "4ms"\nkind = "heal"',
-        ["0 'partition n1>n2'", "0 sever n1>n2", "4 'heal'", "4 mend"],
+        ["0 'partition n1>n2'", "0 sever n1>n2", "4 'heal'", "4 sever"],
     ),
     (
         'kind = "link"\nlink = ["n1-s1", "n2-s1"]\nfor = "2ms"',
         [
             "0 'link down n1-s1 n2-s1'",
-            "0 link n1-s1 n2-s1 down",
+            "0 link n1-s1 down",
+            "0 link n2-s1 down",
             "2 'link up n1-s1 n2-s1'",
-            "2 link n1-s1 n2-s1 up",
+            "2 link n1-s1 up",
+            "2 link n2-s1 up",
         ],
     ),
     (
@@ -71,7 +80,7 @@ DEEDS = [
     ('kind = "clock"\nnode = "n2"\nstep = "-3ms"', ["0 'clock' 2", "0 clock n2 None -3000000 None"]),
     (
         'kind = "slow_reader"\nnode = "n2"\nread_delay = "1ms"\nfor = "9ms"',
-        ["0 'slow_reader' 2", "0 slow n2 1000000 None", "9 'reader' 2", "9 normal n2"],
+        ["0 'slow_reader' 2", "0 reads n2 1000000 4194304", "9 'reader' 2", "9 reads n2 0 4194304"],
     ),
     ('kind = "drop"\npdu = {}', []),
     ('at = "1ms"\nkind = "forge"\nfrom = "n4"\nraw = "00"\ncount = 3\nevery = "2ms"', ["5 goes on"]),
@@ -82,6 +91,54 @@ DEEDS = [
 def test_what_a_fault_does_and_says(tables: str, lines: list[str]) -> None:
     assert happens(tables)[: len(lines)] == lines
     assert bool(lines) == bool(happens(tables))
+
+
+# Of two that overlap the end of one is not that of the other.
+OVERLAPS: list[tuple[list[Fault], str]] = [
+    (
+        [Pause(node=("n1", "n2"), for_ns=5 * MS), Pause(at_ns=3 * MS, node=("n2",), for_ns=6 * MS)],
+        "0 'pause' 1 2; 0 pause n1; 0 pause n2; 3 'pause' 2; 5 'resume' 1; 5 resume n1; 9 'resume' 2; 9 resume n2",
+    ),
+    (
+        [Pause(node=("n1",), for_ns=5 * MS), Pause(at_ns=1 * MS, node=("n1",)), Resume(at_ns=2 * MS, node=("n1",))],
+        "0 'pause' 1; 0 pause n1; 1 'pause' 1; 2 'resume' 1; 2 resume n1; 5 'resume' 1",
+    ),
+    (  # the later life is stopped by the later pause alone
+        [
+            Pause(node=("n1",), for_ns=5 * MS),
+            Crash(at_ns=1 * MS, node=("n1",)),
+            Restart(at_ns=2 * MS, node=("n1",)),
+            Pause(at_ns=3 * MS, node=("n1",), for_ns=1 * MS),
+        ],
+        "0 'pause' 1; 0 pause n1; 1 'crash' 1; 1 kill n1; 2 'restart' 1; 2 start n1; "
+        "3 'pause' 1; 3 pause n1; 4 'resume' 1; 4 resume n1; 5 'resume' 1",
+    ),
+    (
+        [LinkState(link=("n1-s1", "n2-s1"), for_ns=5 * MS), LinkState(at_ns=3 * MS, link=("n2-s1",), for_ns=4 * MS)],
+        "0 'link down n1-s1 n2-s1'; 0 link n1-s1 down; 0 link n2-s1 down; 3 'link down n2-s1'; "
+        "5 'link up n1-s1'; 5 link n1-s1 up; 7 'link up n2-s1'; 7 link n2-s1 up",
+    ),
+    (  # it replaces the one before it
+        [
+            Partition(from_=("n1",), to=("n2",), for_ns=5 * MS),
+            Partition(at_ns=3 * MS, from_=("n2",), to=("n1",), for_ns=6 * MS),
+        ],
+        "0 'partition n1>n2'; 0 sever n1>n2; 3 'partition n2>n1'; 3 sever n2>n1; 9 'heal partition'; 9 sever",
+    ),
+    (
+        [
+            SlowReader(node=("n1",), read_delay_ns=1, buffer_bytes=4096, for_ns=9 * MS),
+            SlowReader(at_ns=3 * MS, node=("n1",), read_delay_ns=2, for_ns=2 * MS),
+        ],
+        "0 'slow_reader' 1; 0 reads n1 1 4096; 3 'slow_reader' 1; 3 reads n1 2 4096; 5 reads n1 1 4096; "
+        "9 'reader' 1; 9 reads n1 0 4194304",
+    ),
+]
+
+
+@pytest.mark.parametrize(("faults", "lines"), OVERLAPS, ids=[faults[0].KIND for faults, _ in OVERLAPS])
+def test_of_two_faults_that_overlap_each_ends_alone(faults: list[Fault], lines: str) -> None:
+    assert "; ".join(WrittenDown().all(faults)) == lines
 
 
 @pytest.mark.parametrize(
@@ -129,7 +186,7 @@ def test_what_waits_for_a_moment_is_no_part_of_the_order_in_time() -> None:
     with pytest.raises(ScenarioError, match="n2 runs"):
         happens(f'{triggered}kind = "restart"\nnode = "n2"\nat = "1ms"')
     cut = 'kind = "link"\nlink = "n1-s1"\nwhen = { pdu = {} }\n---'
-    assert happens(f'{cut}kind = "heal"\nat = "1ms"')[1:] == ["1 'heal'", "1 mend"]
+    assert happens(f'{cut}kind = "heal"\nat = "1ms"')[1:] == ["1 'heal'", "1 sever"]
 
 
 def note(kind: NoteKind, src: int, **fields: Any) -> Note:

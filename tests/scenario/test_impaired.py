@@ -31,9 +31,9 @@ def test_whichever_of_two_ends_first_what_was_there_before_comes_back() -> None:
         first = places.impaired.cover(["s1>n1"], LOSSY)
         second = places.impaired.cover(["s1>n1"], SLOW)
         assert places.now == {"s1-eth1": SLOW}
-        (first if first_ends_first else second)()
+        (first if first_ends_first else second).end()
         assert places.now == {"s1-eth1": SLOW if first_ends_first else LOSSY}
-        (second if first_ends_first else first)()
+        (second if first_ends_first else first).end()
         assert places.now == {"s1-eth1": USUAL}
 
 
@@ -42,22 +42,22 @@ def test_what_lies_below_ends_without_touching_what_waits_above() -> None:
     below = places.impaired.cover(["s1>n1"], LOSSY)
     places.impaired.cover(["s1>n1"], SLOW)
     turns = places.turns
-    below()
+    below.end()
     assert places.turns == turns
 
 
 def test_where_nothing_was_there_is_nothing_afterwards() -> None:
     places = Places()
-    undo = places.impaired.cover(["receivers", "s1>n2"], LOSSY)  # two words for one place
+    cover = places.impaired.cover(["receivers", "s1>n2"], LOSSY)  # two words for one place
     assert places.now == {"s1-eth1": LOSSY, "s1-eth2": LOSSY}
-    undo()
+    cover.end()
     assert places.now == {"s1-eth1": None, "s1-eth2": None}
 
 
 def test_what_is_usual_changes_below_what_is_there_for_a_while() -> None:
     places = Places()
-    undo = places.impaired.cover(["s1>n1"], LOSSY)
+    cover = places.impaired.cover(["s1>n1"], LOSSY)
     places.impaired.impair(["receivers"], SLOW)
     assert places.now == {"s1-eth1": LOSSY, "s1-eth2": SLOW}
-    undo()
+    cover.end()
     assert places.now == {"s1-eth1": SLOW, "s1-eth2": SLOW}

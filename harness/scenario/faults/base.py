@@ -1,12 +1,13 @@
 """What all faults are: a dataclass whose fields are its keys in a scenario, and the few things it must know of itself.
 
 Of these a new fault writes those that differ: `check` (what of it cannot be), `follow` (what must have come before),
-`begin`, and `end` if it has a key `for`. `harness/scenario/faults/crash.py` is a small one, `pause.py` one that ends.
+and `begin`, which says how it ends if it has a key `for`. `harness/scenario/faults/crash.py` is a small one, `pause.py`
+one that ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, TypeVar
 
@@ -17,6 +18,7 @@ from harness.scenario.faults.when import When
 from harness.scenario.problems import Path, Problem
 from harness.scenario.scope import Scope
 from nodes.wire.fault import FaultNote
+from topologies.layers import Cover
 
 Names = Annotated[tuple[str, ...], OneOrMore()]
 Time = Annotated[int, "duration"]
@@ -65,17 +67,24 @@ class Fault:
 
     def happen(self, stage: Stage) -> None:
         """It begins now, and ends by itself if it is to."""
-        self.begin(stage)
-        if self.length_ns is not None:
-            stage.after(self.length_ns, lambda: self.end(stage))
+        end = self.begin(stage)
+        if self.length_ns is not None and end is not None:
+            stage.after(self.length_ns, end)
 
-    def begin(self, stage: Stage) -> None:
-        """Do it, and say so; say nothing if nothing can be done."""
+    def begin(self, stage: Stage) -> Callable[[], None] | None:
+        """Do it, and say so; say nothing if nothing can be done. What undoes it, and says so, if it can be undone."""
         raise NotImplementedError
 
-    def end(self, stage: Stage) -> None:
-        """Undo it, and say so."""
-        raise NotImplementedError
+    def ending(self, stage: Stage, cover: Cover[str], note: Callable[[Sequence[str]], FaultNote]) -> Callable[[], None]:
+        """Take this cover away; before that, say what is as usual again."""
+
+        def end() -> None:
+            free = cover.frees()
+            if free:
+                stage.say(note(free))
+            cover.end()
+
+        return end
 
     def begins(self, nodes: Iterable[str] = (), about: str = "") -> FaultNote:
         """The words for its beginning."""

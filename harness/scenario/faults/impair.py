@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -28,14 +28,13 @@ class Change(Fault):
         yield from scope.places(self.on, (*path, "on"))[1]
         yield from scope.refused(self.impairment, path)
 
-    def happen(self, stage: Stage) -> None:
+    def begin(self, stage: Stage) -> Callable[[], None]:
         about = " ".join(self.on)
-        undo = stage.impair(self.on, self.impairment)
+        cover = stage.impair(self.on, self.impairment)
         stage.say(self.begins(about=about))
 
         def end() -> None:
             stage.say(self.ends(about=about))
-            undo()
+            cover.end()
 
-        if self.for_ns is not None:
-            stage.after(self.for_ns, end)
+        return end

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from harness.scenario.faults.base import Fault, Names, Time, fault
@@ -43,10 +43,10 @@ class LinkState(Fault):
             else:
                 course.down.pop(link, None)
 
-    def begin(self, stage: Stage) -> None:
-        about, up = " ".join(self.link), self.state == "up"
-        stage.say(self.ends(about=about) if up else self.begins(about=about))
-        stage.link(self.link, up)
-
-    def end(self, stage: Stage) -> None:
-        replace(self, state="up", for_ns=None).begin(stage)
+    def begin(self, stage: Stage) -> Callable[[], None] | None:
+        if self.state == "up":
+            stage.say(self.ends(about=" ".join(self.link)))
+            stage.plug(self.link)
+            return None
+        stage.say(self.begins(about=" ".join(self.link)))
+        return self.ending(stage, stage.unplug(self.link), lambda links: self.ends(about=" ".join(links)))

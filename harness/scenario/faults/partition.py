@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -93,14 +93,10 @@ class Partition(Fault):
         course.partition = (self.until_ns,)
         yield from ()
 
-    def begin(self, stage: Stage) -> None:
+    def begin(self, stage: Stage) -> Callable[[], None]:
         severed = self.severed(stage.nodes)
         stage.say(self.begins(about=" ".join(f"{a}>{b}" for a, b in sorted(severed))))
-        stage.sever(severed)
-
-    def end(self, stage: Stage) -> None:
-        stage.say(self.ends())
-        stage.sever(())
+        return self.ending(stage, stage.sever(severed), lambda ways: self.ends())
 
 
 @fault

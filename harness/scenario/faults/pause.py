@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,15 +28,11 @@ class Pause(OfNodes):
             yield f"{node} is paused already"
         course.paused[node] = self.until_ns
 
-    def begin(self, stage: Stage) -> None:
+    def begin(self, stage: Stage) -> Callable[[], None]:
         nodes = [node for node in self.node if stage.runs(node)]
         if nodes:
             stage.say(self.begins(nodes))
-        for node in nodes:
-            stage.pause(node)
-
-    def end(self, stage: Stage) -> None:
-        Resume(node=self.node).begin(stage)
+        return self.ending(stage, stage.pause(nodes), Resume(node=self.node).begins)
 
 
 @fault
@@ -56,5 +52,4 @@ class Resume(OfNodes):
 
     def begin(self, stage: Stage) -> None:
         stage.say(self.begins(self.node))
-        for node in self.node:
-            stage.resume(node)
+        stage.resume(self.node)

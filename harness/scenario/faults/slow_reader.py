@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -40,12 +40,6 @@ class SlowReader(OfNodes):
         if node in course.gone:
             yield f"{node} does not run: it {course.gone[node]}"
 
-    def begin(self, stage: Stage) -> None:
+    def begin(self, stage: Stage) -> Callable[[], None]:
         stage.say(self.begins(self.node))
-        for node in self.node:
-            stage.read_slowly(node, self.read_delay_ns, self.buffer_bytes)
-
-    def end(self, stage: Stage) -> None:
-        stage.say(self.ends(self.node))
-        for node in self.node:
-            stage.read_normally(node)
+        return self.ending(stage, stage.read_slowly(self.node, self.read_delay_ns, self.buffer_bytes), self.ends)

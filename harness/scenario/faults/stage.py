@@ -5,12 +5,15 @@ The agent's is the emulated network with its processes (`harness/agent/stage.py`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from harness.scenario.faults.lasting import Pairs
 from harness.scenario.faults.when import When
 from nodes.wire.fault import FaultNote
 from topologies.impairments import Impairment
+from topologies.layers import Cover
+from topologies.placement import Placement
 
 if TYPE_CHECKING:
     from harness.scenario.faults.base import Fault
@@ -31,7 +34,7 @@ class Stage(Protocol):
     def when(self, when: When, delay_ns: int, action: Callable[[], None]) -> None:
         """Do something so long after this moment (0: at once, before anybody does anything else), if it comes."""
 
-    def after(self, delay_ns: int, action: Callable[[], None]) -> None:
+    def after(self, delay_ns: int, action: Callable[[], object]) -> None:
         """Do something so long after the fault that is happening began."""
 
     def until(self, time_ns: int) -> None:
@@ -60,33 +63,33 @@ class Stage(Protocol):
     def start(self, node: str) -> None:
         """With its next incarnation."""
 
-    def pause(self, node: str) -> None:
-        """It does nothing; what comes for it waits."""
+    def pause(self, nodes: Sequence[str]) -> Cover[str]:
+        """They do nothing; what comes for them waits."""
 
-    def resume(self, node: str) -> None:
-        """It goes on."""
+    def resume(self, nodes: Sequence[str]) -> None:
+        """They go on, whatever has stopped them."""
 
     # the network
 
-    def sever(self, pairs: Collection[tuple[str, str]]) -> None:
+    def sever(self, pairs: Pairs) -> Cover[str]:
         """From now on nothing gets through from the first to the second of these pairs; between all others it does."""
 
-    def link(self, names: Sequence[str], up: bool) -> None:
-        """Plug links in, or pull them out; nothing for those that are so already."""
+    def unplug(self, links: Sequence[str]) -> Cover[str]:
+        """Pull them out."""
+
+    def plug(self, links: Sequence[str]) -> None:
+        """Plug them in, whatever has pulled them out."""
 
     def mend(self) -> None:
         """Nothing is severed, and all links are up."""
 
-    def impair(self, on: Sequence[str], impairment: Impairment) -> Callable[[], None]:
-        """Put an impairment over what is there; what takes it away."""
+    def impair(self, on: Sequence[str], impairment: Impairment) -> Cover[Placement]:
+        """Put an impairment over what is there."""
 
     # inside of nodes
 
     def set_clock(self, node: str, offset_ns: int | None, step_ns: int | None, drift_ppb: int | None) -> None:
         """Set the local clock to an offset against true time, or move it by a step; let it drift from now on."""
 
-    def read_slowly(self, node: str, read_delay_ns: int, buffer_bytes: int | None) -> None:
-        """It reads one frame per so much time, from a receive buffer of this size (None: of the size that it has)."""
-
-    def read_normally(self, node: str) -> None:
-        """As the scenario's [node] says."""
+    def read_slowly(self, nodes: Sequence[str], delay_ns: int, buffer_bytes: int | None) -> Cover[str]:
+        """They read one frame per so much time, from a receive buffer of this size (None: of the size that it has)."""
