@@ -87,13 +87,13 @@ def exchange(
     draw: Draw, case: Scenario, space: Explore, times: Times, at_ns: int, count: int, before: int = 0
 ) -> list[Message]:
     """News, or a talk of some nodes, at a pace that leaves time to hear each other. So many speak before that time."""
-    pace_ns = _pace(draw, space, times)
-    begin_ns = max(0, at_ns - before * pace_ns)
     if has_news(case, space) and draw.number(0, 3) == 3:
         ways = list(permutations(case.nodes, 2))
         in_trouble = [way for way in ways if not set(way).isdisjoint(times.struck)]
         told = news(draw, case, in_trouble if in_trouble and draw.number(0, 3) else ways)
-        return _said(draw, space, told, begin_ns, pace_ns)
+        return _said(draw, case, space, times, told, at_ns, before)
+    pace_ns = _pace(draw, space, times)
+    begin_ns = max(0, at_ns - before * pace_ns)
     return talk(draw, case, space, draw.some(case.nodes, len(case.nodes)), begin_ns, pace_ns, count)
 
 
@@ -145,16 +145,22 @@ def news(draw: Draw, case: Scenario, ways: Sequence[tuple[str, str]]) -> list[tu
 
 
 def news_of_lives(draw: Draw, case: Scenario, space: Explore, times: Times, gone: Absence) -> list[Message]:
-    """News of one who stops meanwhile: where something is said twice, in between."""
-    told = news(draw, case, [(gone.node, other) for other in case.nodes if other != gone.node])
-    twice = [place for place in range(1, len(told)) if told[place] == told[place - 1]]
-    before = draw.one(twice or range(1, len(told)))
-    pace_ns = draw.number(0, _PACES[0]) * times.tick_ns + min(_ways(case).values(), default=0)
-    return _said(draw, space, told, max(0, gone.begin_ns - before * pace_ns), pace_ns)
+    """News of one who stops meanwhile, and tells somebody else once more when it is back, who then tells the last."""
+    ways = [(gone.node, other) for other in case.nodes if other != gone.node]
+    first, second, last = dict.fromkeys(news(draw, case, ways))
+    told = (first, second, second, last)
+    return _said(draw, case, space, times, told, gone.begin_ns, before=2)
 
 
-def _said(draw: Draw, space: Explore, told: Sequence[tuple[str, str]], begin_ns: int, pace_ns: int) -> list[Message]:
-    data = "x" * draw.one(space.payload)
+def _said(
+    draw: Draw, case: Scenario, space: Explore, times: Times, told: Sequence[tuple[str, str]], at_ns: int, before: int
+) -> list[Message]:
+    """One after another, so many of them before that time; often all of them while the first is under way, where that
+    takes a while."""
+    way_ns, data = _ways(case).get(told[0], 0), "x" * draw.one(space.payload)
+    in_time_ns = draw.number(1, 10) * way_ns // (10 * len(told))
+    pace_ns = in_time_ns if way_ns and draw.yes() else _pace(draw, space, times)
+    begin_ns = max(0, at_ns - before * pace_ns)
     return [
         Message(at_ns=begin_ns + number * pace_ns, node=node, to=(to,), data=data)
         for number, (node, to) in enumerate(told)

@@ -289,7 +289,7 @@ def test_what_a_node_says_before_it_stops_it_says_again_when_it_is_back() -> Non
         return base
 
     list(chance.drawn(made, 5, 100))
-    assert both > 40
+    assert both > 90
 
 
 def test_who_is_down_speaks_when_it_is_back() -> None:
