@@ -24,7 +24,7 @@ class Times:
     near: tuple[int, ...] = ()  # where something happens already
     waits: tuple[int, ...] = ()  # after which something follows from it
     struck: tuple[str, ...] = ()  # nodes to which something has happened
-    said: tuple[tuple[int, str], ...] = ()  # when who says something
+    said: tuple[tuple[int, str, tuple[str, ...]], ...] = ()  # when who says something, and to whom
 
     @property
     def tick_ns(self) -> int:
@@ -46,9 +46,11 @@ class Times:
         return known if known and draw.yes() else case.nodes
 
     def strike(self, draw: Draw, case: Scenario) -> tuple[int, str]:
-        """When, and whom: any time and anybody, or who has just said something."""
+        """When, and whom: any time and anybody, or who has just said something, or was told it so long ago."""
         if self.said and draw.yes():
-            at_ns, node = draw.one(self.said)
+            at_ns, node, to = draw.one(self.said)
+            if self.waits and draw.number(0, 3) == 3:
+                return max(0, at_ns + self._about(draw, self.waits)), draw.one(to or case.nodes)
             return max(0, at_ns + self._about(draw, (0,))), node
         return self.instant(draw), self.node(draw, case)
 

@@ -320,6 +320,22 @@ def test_an_exchange_is_sometimes_news_and_may_begin_before_its_time() -> None:
     assert True in begins
 
 
+def test_faults_strike_who_has_just_spoken_and_who_was_told_a_time_out_ago() -> None:
+    case = load(shipped()["cmd/restart-forgets"])
+    times = Times(1000 * MS, waits=(400 * MS,), said=((100 * MS, "n1", ("n3",)),))
+    spoken = told = 0
+
+    def made(draw: Draw) -> Scenario:
+        nonlocal spoken, told
+        at_ns, node = times.strike(draw, case)
+        spoken += node == "n1" and abs(at_ns - 100 * MS) <= 50 * MS
+        told += node == "n3" and abs(at_ns - 500 * MS) <= 50 * MS
+        return case
+
+    list(chance.drawn(made, 5, 200))
+    assert spoken > 60 and told > 20
+
+
 def test_each_choice_is_as_likely_as_any_other() -> None:
     """Also the last one of many, or of several that are drawn at once."""
     numbers = [
