@@ -112,7 +112,11 @@ def bearable(case: Scenario) -> Scenario:
 
 def times_of(case: Scenario, space: Explore, moments: tuple[int, ...] = ()) -> Times:
     """Near what happens in a case, or near these moments of it."""
-    said = tuple((one.at_ns, one.node, one.to) for one in case.workload.message) if isinstance(case.workload, Script) else ()
+    said = (
+        tuple((one.at_ns, one.node, one.to) for one in case.workload.message)
+        if isinstance(case.workload, Script)
+        else ()
+    )
     near = moments or (*(at_ns for at_ns, _, _ in said), *edges(case.fault))
     return Times(space.within_ns, near, space.waits, struck(case.fault), said)
 
