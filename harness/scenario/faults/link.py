@@ -16,7 +16,7 @@ from harness.scenario.scope import Scope
 @fault
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkState(Fault):
-    """A link goes down, or comes up."""
+    """A link goes down, or comes up: after several that overlap when the last has ended."""
 
     KIND: ClassVar[str] = "link"
     LASTS: ClassVar[bool] = True

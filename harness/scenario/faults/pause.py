@@ -14,7 +14,8 @@ from harness.scenario.faults.stage import Stage
 @fault
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause(OfNodes):
-    """The process of each node is stopped (SIGSTOP); the kernel goes on queueing what comes for it."""
+    """The process of each node is stopped (SIGSTOP); the kernel goes on queueing what comes for it. After
+    several that overlap it goes on when the last has ended."""
 
     KIND: ClassVar[str] = "pause"
     LASTS: ClassVar[bool] = True

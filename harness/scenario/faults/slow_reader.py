@@ -17,7 +17,8 @@ from nodes.protocols import protocol
 @fault
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowReader(OfNodes):
-    """A node reads one frame per `read_delay` from a receive buffer of so many bytes; the kernel drops the rest."""
+    """A node reads one frame per `read_delay` from a receive buffer of so many bytes; the kernel drops the rest.
+    Of several that overlap the latest counts."""
 
     KIND: ClassVar[str] = "slow_reader"
     LASTS: ClassVar[bool] = True
