@@ -84,7 +84,7 @@ class Lasting(ABC):
 
     @abstractmethod
     def _unplug(self, link: str, unplugged: bool) -> None:
-        """Pull it out, or plug it in; it may be so already."""
+        """Pull it out, or plug it in."""
 
     @abstractmethod
     def _read_so(self, node: str, reading: Reading) -> None:
