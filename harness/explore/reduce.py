@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, find, settings
@@ -97,11 +97,14 @@ def reduce(case: Scenario, broken: Broken, seconds: float, clock: Callable[[], f
     return best
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class _Smaller:
-    """What Hypothesis cannot print, as it would: a case may be thousands of faults long."""
+    """No dataclass, which Hypothesis would print with all that is in it: a case may be thousands of faults long."""
 
-    case: Scenario | None
+    def __init__(self, case: Scenario | None) -> None:
+        self.case = case
+
+    def __repr__(self) -> str:
+        return "a smaller case"
 
 
 class _Over(BaseException):

@@ -149,6 +149,14 @@ def test_planted_parts_are_found_among_many_with_few_runs() -> None:
     assert small.workload.message[0].at_ns == 0
 
 
+def test_what_stays_large_is_reduced_without_a_word_from_hypothesis() -> None:
+    """What chance did may be hundreds of faults, all of which it takes."""
+    drops = tuple(Drop(pdu=PduMatch(), at_ns=number * MS, towards=("n2",)) for number in range(150))
+    case = replace(base_of("cmd"), explore=None, fault=drops, workload=Script(message=()))
+    small = reduce(case, lambda smaller: len(smaller.fault) == 150, math.inf, time.process_time)
+    assert len(small.fault) == 150 and small != case
+
+
 def test_a_case_of_thousands_of_losses_gets_smaller() -> None:
     losses = tuple(Drop(pdu=PduMatch(types=("DATA",), src=(1,)), towards=("n2",), skip=k) for k in range(4500))
     case = replace(base_of("cmd"), explore=None, fault=losses, workload=Script(message=()))
