@@ -71,9 +71,12 @@ class Knobs:
         return self.one(list(dict.fromkeys((0, *rounded, value_ns))))
 
 
-def reduce(case: Scenario, broken: Broken, seconds: float, clock: Callable[[], float]) -> Scenario:
-    """The smallest case that is found in so many seconds of this clock, and still broken."""
-    known: dict[Scenario, bool] = {case: True}
+def reduce(
+    case: Scenario, broken: Broken, seconds: float, clock: Callable[[], float], seeds: Sequence[int] = ()
+) -> Scenario:
+    """The smallest case that is found in so many seconds of this clock, and still broken, with its own seed or one of
+    these: whatever is left out changes what chance does to the rest."""
+    known: dict[Scenario, Scenario | None] = {case: case}
     end, best = clock() + seconds, case
 
     def still(smaller: Scenario | None) -> bool:
@@ -83,10 +86,10 @@ def reduce(case: Scenario, broken: Broken, seconds: float, clock: Callable[[], f
         if smaller is None:
             return False
         if smaller not in known:
-            known[smaller] = broken(smaller)
-        if known[smaller]:
-            best = smaller  # the shrinker asks about smaller and smaller ones only
-        return known[smaller]
+            tries = (replace(smaller, seed=seed) for seed in dict.fromkeys((smaller.seed, *seeds)))
+            known[smaller] = next(filter(broken, tries), None)
+        best = known[smaller] or best  # the shrinker asks about smaller and smaller ones only
+        return known[smaller] is not None
 
     with contextlib.suppress(_Over):
         for values in (False, True):  # first what is there, then how it is: choices are dear

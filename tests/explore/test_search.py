@@ -157,6 +157,15 @@ def test_what_stays_large_is_reduced_without_a_word_from_hypothesis() -> None:
     assert len(small.fault) == 150 and small != case
 
 
+def test_what_is_left_out_may_take_another_seed() -> None:
+    def broken(case: Scenario) -> bool:
+        return case == planted() or (case.seed == 3 and bool(case.fault))
+
+    small = reduce(planted(), broken, math.inf, time.process_time, seeds=(2, 3))
+    assert small.seed == 3 and len(small.fault) == 1
+    assert reduce(planted(), broken, math.inf, time.process_time) == planted()
+
+
 def test_a_case_of_thousands_of_losses_gets_smaller() -> None:
     losses = tuple(Drop(pdu=PduMatch(types=("DATA",), src=(1,)), towards=("n2",), skip=k) for k in range(4500))
     case = replace(base_of("cmd"), explore=None, fault=losses, workload=Script(message=()))
