@@ -12,7 +12,7 @@ from harness.explore.explicit import explicit
 from harness.explore.growth import GROWS
 from harness.explore.hunt import Failure
 from harness.explore.judging import DIED, ENDLESS, clock_of, judge_of
-from harness.explore.reduce import reduce
+from harness.explore.reduce import reduce, stretch
 from harness.judges import Outcome
 from harness.runs import carry_out, fresh
 from harness.scenario import load
@@ -95,16 +95,18 @@ def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network:
     def smaller(case: Scenario, end: float) -> Scenario:
         return reduce(case, broken, end - clock(), clock)
 
-    def without_chance(case: Scenario) -> Scenario:
+    def without_chance(case: Scenario, end: float) -> Scenario:
         certain = explicit(case)
-        return certain if broken(certain) else case
+        by_chance = len(certain.fault) - len(case.fault)
+        return stretch(certain, by_chance, lambda one: clock() < end and broken(one)) if broken(certain) else case
 
     case, end = failure.case, begin + seconds_at_most
     if network or failure.broken & {ENDLESS, DIED}:
         case = smaller(case, end)
     else:
+        half = begin + seconds_at_most / 2
         early = reduce(case, broken, begin + seconds_at_most / 6 - clock(), clock, _SEEDS)
-        found = smaller(without_chance(early), begin + seconds_at_most / 2), smaller(without_chance(case), end)
+        found = smaller(without_chance(early, half), half), smaller(without_chance(case, end), end)
         case = min(found, key=lambda one: sum(_counts(one)))
     if case.workload == Script(message=()):
         case = replace(case, workload=None)

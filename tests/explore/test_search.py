@@ -29,7 +29,7 @@ from harness.explore.milestones import reached
 from harness.explore.mutate import Parent
 from harness.explore.novelty import Word
 from harness.explore.order import News
-from harness.explore.reduce import reduce
+from harness.explore.reduce import reduce, stretch
 from harness.explore.said import Absence, absences, exchange, news, news_of_lives, said_near, when_back
 from harness.explore.search import Tally
 from harness.explore.told import share
@@ -155,6 +155,23 @@ def test_what_stays_large_is_reduced_without_a_word_from_hypothesis() -> None:
     case = replace(base_of("cmd"), explore=None, fault=drops, workload=Script(message=()))
     small = reduce(case, lambda smaller: len(smaller.fault) == 150, math.inf, time.process_time)
     assert len(small.fault) == 150 and small != case
+
+
+@pytest.mark.parametrize("matter", [{0}, {39}, {7, 9, 20}, set(range(40)), set()])
+def test_what_chance_did_before_and_after_what_matters_goes_first(matter: set[int]) -> None:
+    tried = 0
+
+    def broken(case: Scenario) -> bool:
+        nonlocal tried
+        tried += 1
+        return matter <= {fault.skip for fault in case.fault if isinstance(fault, Drop)} and case.fault[-24:] == crashes
+
+    case = planted()
+    crashes, losses = case.fault[:24], case.fault[24:]
+    small = stretch(replace(case, fault=(*losses, *crashes)), len(losses), broken)
+    kept = losses[min(matter) : max(matter) + 1] if matter else ()
+    assert small.fault == (*kept, *crashes)
+    assert tried < 14
 
 
 def test_what_is_left_out_may_take_another_seed() -> None:
