@@ -16,8 +16,9 @@ from typing import Any
 
 from harness.closure import hash_of
 from harness.explore.found import Result
-from harness.explore.hunt import Failure
+from harness.explore.hunt import PARENTS, Failure
 from harness.explore.mutate import Parent
+from harness.explore.novelty import Word
 from harness.explore.order import News
 from harness.scenario import dump, loads
 from harness.scenario.model import Scenario
@@ -57,10 +58,17 @@ class Journal:
         self._file.close()
 
     def news(self) -> Iterator[tuple[News, float]]:
-        """What was brought before, each with the seconds until then."""
-        for line in self._read:
-            if "news" in line:
-                yield _news(line["news"]), line["seconds"]
+        """What was brought before, each with the seconds until then. Of the cases those are read that are remembered:
+        a search of an hour has tens of thousands."""
+        lines = [line for line in self._read if "news" in line]
+        known, fresh = set[Word](), list[int]()
+        for one in (one for line in lines for one in line["news"]["found"]):
+            words = {*map(tuple, one["words"])}
+            if not words <= known:
+                known |= words
+                fresh.append(id(one))
+        for line in lines:
+            yield _news(line["news"], frozenset(fresh[-PARENTS:])), line["seconds"]
 
     def results(self) -> list[Result]:
         """What was made of the first failures."""
@@ -99,6 +107,7 @@ def _plain(news: News) -> dict[str, Any]:
         "found": [
             {"run": run, "case": dump(parent.case), "moments": parent.moments, "words": sorted(words)}
             for run, parent, words in news.found
+            if parent is not None
         ],
         "milestones": news.milestones,
         "changes": [(*change, count) for change, count in news.changes],
@@ -106,9 +115,9 @@ def _plain(news: News) -> dict[str, Any]:
     }
 
 
-def _news(plain: dict[str, Any]) -> News:
+def _news(plain: dict[str, Any], remembered: frozenset[int]) -> News:
     found = [
-        (one["run"], Parent(_case(one["case"]), tuple(one["moments"])), frozenset(map(tuple, one["words"])))
+        (one["run"], _parent(one) if id(one) in remembered else None, frozenset(map(tuple, one["words"])))
         for one in plain["found"]
     ]
     failures = [Failure(_case(one["case"]), frozenset(one["broken"]), one["runs"]) for one in plain["failures"]]
@@ -119,6 +128,10 @@ def _news(plain: dict[str, Any]) -> News:
         "changes": tuple(((one, other, by), count) for one, other, by, count in plain["changes"]),
     }
     return News(**plain | lists)
+
+
+def _parent(plain: dict[str, Any]) -> Parent:
+    return Parent(_case(plain["case"]), tuple(plain["moments"]))
 
 
 def _case(text: str) -> Scenario:

@@ -37,8 +37,8 @@ class News:
     busy_s: float  # in runs and judges, of processor time
     judging_s: float
     found: tuple[
-        tuple[int, Parent, frozenset[Word]], ...
-    ]  # cases that showed something new, in which of the runs, and what
+        tuple[int, Parent | None, frozenset[Word]], ...
+    ]  # cases that showed something new (None: it is not remembered any more), in which of the runs, and what
     milestones: tuple[tuple[str, int], ...]  # come to for the first time, and in which of these runs
     changes: tuple[tuple[Change, int], ...]  # of states, and how often
     failures: tuple[Failure, ...]

@@ -96,7 +96,8 @@ class Tally:
                 if not self.words.issuperset(changes_among(words)):
                     self.newest = max(self.newest, before + run)
                 self.words |= words
-                self.parents.append(parent)
+                if parent is not None:
+                    self.parents.append(parent)
         self.changes.update(dict(news.changes))
         for name, run in news.milestones:
             if name not in self.milestones:
