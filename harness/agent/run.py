@@ -21,7 +21,7 @@ from harness.agent.branch import RevisionError
 from harness.agent.forger import forgeries, start_forger
 from harness.agent.guest import fork_here, read, reseed
 from harness.agent.injector import Revision, start_injector
-from harness.agent.stage import RECEIVE_BUFFER_BYTES, Stage
+from harness.agent.stage import Stage
 from harness.agent.standing import ShortOfMemoryError, Standing
 from harness.agent.traffic import Traffic
 from harness.agent.watcher import Watcher
@@ -29,6 +29,7 @@ from harness.exchange import Answer, Exchange
 from harness.manifest import Findings
 from harness.scenario import Scenario, load
 from harness.scenario.faults import Fault
+from harness.scenario.faults.lasting import RECEIVE_BUFFER_BYTES
 from harness.scenario.program import in_run
 from harness.setting import livelock_ns, setting_of
 from harness.shape import shape_of
@@ -258,7 +259,7 @@ class _Run:
             run_dir=self.files.run.path,
         )
 
-    def _attachment(self, host: str, transport: str, buffer_bytes: int | None = None) -> Attachment:
+    def _attachment(self, host: str, transport: str, buffer_bytes: int = RECEIVE_BUFFER_BYTES) -> Attachment:
         plan, members = self.plan, self.scenario.nodes
         end = plan.interfaces(host)[0]
         if transport == "any":
@@ -274,7 +275,7 @@ class _Run:
                 for other in (members if self.spec.run is not None else ())
             ],
             group=plan.group,
-            buffer_bytes=buffer_bytes or RECEIVE_BUFFER_BYTES,
+            buffer_bytes=buffer_bytes,
             hop_limit=plan.max_hops + 1 if plan.ipv6 else 1,
         )
 

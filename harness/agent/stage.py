@@ -21,8 +21,6 @@ from topologies.impairments import Impairment
 from topologies.layers import Cover
 from topologies.placement import Placement
 
-RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
-
 
 class Stage(Lasting):
     """The emulated network and the processes on it (harness/scenario/faults/stage.py says what is asked of it)."""
@@ -36,8 +34,7 @@ class Stage(Lasting):
         t0_ns: int,
         start: Callable[[str], processes.Process],
     ) -> None:
-        usual = scenario.node
-        super().__init__(Reading(usual.read_delay_ns, usual.receive_buffer_bytes or RECEIVE_BUFFER_BYTES))
+        super().__init__(scenario.node)
         self._scenario = scenario
         self._traffic = traffic
         self._notes = notes

@@ -119,11 +119,12 @@ def edges(faults: Iterable[Fault]) -> tuple[int, ...]:
 
 
 def struck(faults: Iterable[Fault]) -> tuple[str, ...]:
-    """Whom they concern by name."""
+    """Whom they concern."""
     return tuple(name for one in faults for name in concerned(one))
 
 
 def concerned(fault: Fault) -> tuple[str, ...]:
+    """Whom it concerns by name."""
     if isinstance(fault, Partition):
         return fault.to or (fault.groups[0] if fault.groups else (fault.first,) if fault.first else ())
     if isinstance(fault, LinkState):

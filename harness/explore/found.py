@@ -92,8 +92,8 @@ def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network:
     def broken(case: Scenario) -> bool:
         return len(case.nodes) >= fewest and bool(judged(case, space).broken & failure.broken)
 
-    def smaller(case: Scenario, end: float) -> Scenario:
-        return reduce(case, broken, end - clock(), clock)
+    def smaller(case: Scenario, end: float, seeds: Sequence[int] = ()) -> Scenario:
+        return reduce(case, broken, end - clock(), clock, seeds)
 
     def without_chance(case: Scenario, end: float) -> Scenario:
         certain = explicit(case)
@@ -105,7 +105,7 @@ def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network:
         case = smaller(case, end)
     else:
         half = begin + seconds_at_most / 2
-        early = reduce(case, broken, begin + seconds_at_most / 6 - clock(), clock, _SEEDS)
+        early = smaller(case, begin + seconds_at_most / 6, _SEEDS)
         found = smaller(without_chance(early, half), half), smaller(without_chance(case, end), end)
         case = min(found, key=lambda one: sum(_counts(one)))
     if case.workload == Script(message=()):

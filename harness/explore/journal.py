@@ -16,10 +16,10 @@ from typing import Any
 
 from harness.closure import hash_of
 from harness.explore.found import Result
-from harness.explore.hunt import PARENTS, Failure
+from harness.explore.hunt import Failure
 from harness.explore.mutate import Parent
 from harness.explore.novelty import Word
-from harness.explore.order import News
+from harness.explore.order import News, remembered
 from harness.scenario import dump, loads
 from harness.scenario.model import Scenario
 from harness.scenario.problems import Located, ScenarioError
@@ -63,12 +63,13 @@ class Journal:
         lines = [line for line in self._read if "news" in line]
         known, fresh = set[Word](), list[int]()
         for one in (one for line in lines for one in line["news"]["found"]):
-            words = {*map(tuple, one["words"])}
-            if not words <= known:
-                known |= words
+            one["words"] = frozenset(map(tuple, one["words"]))
+            if not one["words"] <= known:
+                known |= one["words"]
                 fresh.append(id(one))
+        kept = frozenset(remembered(fresh))
         for line in lines:
-            yield _news(line["news"], frozenset(fresh[-PARENTS:])), line["seconds"]
+            yield _news(line["news"], kept), line["seconds"]
 
     def results(self) -> list[Result]:
         """What was made of the first failures."""
@@ -115,11 +116,8 @@ def _plain(news: News) -> dict[str, Any]:
     }
 
 
-def _news(plain: dict[str, Any], remembered: frozenset[int]) -> News:
-    found = [
-        (one["run"], _parent(one) if id(one) in remembered else None, frozenset(map(tuple, one["words"])))
-        for one in plain["found"]
-    ]
+def _news(plain: dict[str, Any], kept: frozenset[int]) -> News:
+    found = [(one["run"], _parent(one) if id(one) in kept else None, one["words"]) for one in plain["found"]]
     failures = [Failure(_case(one["case"]), frozenset(one["broken"]), one["runs"]) for one in plain["failures"]]
     lists = {
         "found": tuple(found),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from harness.explore.hunt import PARENTS, Failure, Hunt, seldom_collect
 from harness.explore.mutate import Parent
 from harness.explore.novelty import Change, Word
 from harness.scenario.model import Scenario
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +40,8 @@ class News:
     runs: int
     busy_s: float  # in runs and judges, of processor time
     judging_s: float
-    found: tuple[
-        tuple[int, Parent | None, frozenset[Word]], ...
-    ]  # cases that showed something new (None: it is not remembered any more), in which of the runs, and what
+    # Cases that showed something new (None: it is not remembered any more), in which of the runs, and what.
+    found: tuple[tuple[int, Parent | None, frozenset[Word]], ...]
     milestones: tuple[tuple[str, int], ...]  # come to for the first time, and in which of these runs
     changes: tuple[tuple[Change, int], ...]  # of states, and how often
     failures: tuple[Failure, ...]
@@ -84,6 +87,6 @@ def _obeyed(order: Order) -> News:
     )
 
 
-def remembered(parents: list[Parent]) -> tuple[Parent, ...]:
+def remembered(parents: Sequence[T]) -> tuple[T, ...]:
     """Those of which an order knows."""
     return tuple(parents[-PARENTS:])

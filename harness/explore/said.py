@@ -138,7 +138,8 @@ def news(draw: Draw, case: Scenario, ways: Sequence[tuple[str, str]]) -> list[tu
     """Who tells whom: the first tells the last, on one of these ways, mostly one that takes longest, and somebody else,
     who tells the last, too. Some is said twice: what comes in between may have changed who says it."""
     delays = _ways(case)
-    slowest = [way for way in ways if delays and delays.get(way) == max(delays.values())]
+    longest_ns = max(delays.values(), default=-1)
+    slowest = [way for way in ways if delays.get(way) == longest_ns]
     first, last = draw.one(slowest if slowest and draw.number(0, 3) else ways)
     middle = draw.one([one for one in case.nodes if one not in (first, last)])
     return [step for step in ((first, last), (first, middle), (middle, last)) for _ in range(draw.one((1, 2)))]
@@ -169,8 +170,7 @@ def _said(
 
 def _ways(case: Scenario) -> dict[tuple[str, str], int]:
     """From one node to another, where that is impaired by itself, and how long it takes."""
-    nodes = case.nodes
-    named = {(a, b): f"{a}>{b}" for a, b in permutations(nodes, 2)}
+    named = {(a, b): f"{a}>{b}" for a, b in permutations(case.nodes, 2)}
     return {way: one.impairment.delay_ns for way, name in named.items() for one in case.impair if name in one.on}
 
 

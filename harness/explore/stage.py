@@ -31,7 +31,6 @@ from topologies.plan import Plan
 
 START_NS = 1_000_000_000
 FRAME_OVERHEAD_BYTES = 768  # of a short frame in a socket's buffer, about
-_BUFFER_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -55,9 +54,8 @@ class Stage(Lasting):
         self.moments = Moments(scenario.nodes)
         self.last_ns = START_NS  # of the timeline: submissions, faults and their ends
         self.clocks = {node: Clock() for node in scenario.nodes}
-        usual = Reading(scenario.node.read_delay_ns, scenario.node.receive_buffer_bytes or _BUFFER_BYTES)
-        super().__init__(usual)
-        self._readers = {_number(node): _Reader(usual) for node in scenario.nodes}
+        super().__init__(scenario.node)
+        self._readers = {_number(node): _Reader(self.reading(node)) for node in scenario.nodes}
         network.arrive = self._arrive
 
     @property

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from harness.scenario.faults import Fault
 from harness.scenario.faults.lasting import Lasting, Pairs, Reading
 from harness.scenario.faults.when import When
+from harness.scenario.model import NodeOptions
 from nodes.wire.fault import FaultNote
 from topologies.impairments import Impairment
 from topologies.layers import Cover
@@ -20,7 +21,7 @@ class WrittenDown(Lasting):
     """What was said and done, one line each, with the time in milliseconds."""
 
     def __init__(self, nodes: tuple[str, ...] = ("n1", "n2", "n3")) -> None:
-        super().__init__(Reading(0, 1 << 22))
+        super().__init__(NodeOptions())
         self.nodes = nodes
         self.lines: list[str] = []
         self.said: list[FaultNote] = []

@@ -9,9 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from topologies.layers import Cover, Layers
 
+if TYPE_CHECKING:
+    from harness.scenario.model import NodeOptions
+
+RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024  # of a socket, where a scenario says nothing
 Pairs = Collection[tuple[str, str]]  # sender, receiver
 
 
@@ -26,7 +31,8 @@ class Reading:
 class Lasting(ABC):
     """A stage says how each thing is done; here is what has to be done."""
 
-    def __init__(self, usual: Reading) -> None:
+    def __init__(self, options: NodeOptions) -> None:
+        usual = Reading(options.read_delay_ns, options.receive_buffer_bytes or RECEIVE_BUFFER_BYTES)
         self._stopped = Layers[str, bool](self._stop, False)
         self._unplugged = Layers[str, bool](self._unplug, False)
         self._reading = Layers[str, Reading](self._read_so, usual)
