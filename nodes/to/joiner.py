@@ -3,7 +3,8 @@
 Founding: a cluster whose members have all gone cannot admit anybody. When a quorum of joiners hears nobody else for
 2 T_stop, they join each other (RCV_PACK and RCV_ACK with PHASE). Entities that are not among them count as stopped.
 A joiner that has ever answered a member never founds in that incarnation, and a founder that hears a member leaves,
-since either may have been committed: so no entity is in two clusters.
+since either may have been committed: so no entity is in two clusters. A founder whom the others give up may have
+committed the founding that they give up with it: all of them follow it, or none.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from nodes.to.attempt import is_member
 from nodes.to.parts import Parts
 from nodes.to.views import View, active, with_stopped
 from nodes.wire.st import PHASE
-from nodes.wire.to import JoinBlock, StopBlock, ToRcv
+from nodes.wire.to import JoinBlock, StopBlock, ToPdu, ToRcv
 
 NOBODY = 1  # the code of an entity that is not among the founders: stopped before its first incarnation
 
@@ -103,6 +104,11 @@ class Joiner:
         self._standing.know(known)
         self._attempt.clear()
         self._since_ns = self._core.now_ns
+
+    def has_gone_on_without(self, x: ToPdu) -> bool:
+        """Is x's sender a founder without whom I found? What it shows must not count any more: once all founders have
+        said so, any of them may found without it, and one that followed it then would be in another cluster."""
+        return self.founding and x.v[x.src - 1] < self._standing.v[x.src - 1]
 
     # Time
 

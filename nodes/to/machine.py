@@ -204,6 +204,8 @@ class To:
         if isinstance(x, ToRcv):
             return True
         if joining:
+            if self._joins.joiner.has_gone_on_without(x):
+                return False
             self.timers.hear(j)
             return True
         if theirs >> 1 < mine >> 1 or (mine & 1 and not self._is_still_accepted(x)):
