@@ -1,4 +1,4 @@
-"""The invariants of the rules that no paper has (tests/helpers/invariants.py) hold in what explore draws; and each is
+"""The invariants of the rules that no paper has (tests/helpers/invariants/) hold in what explore draws; and each is
 seen broken."""
 
 from __future__ import annotations
@@ -15,13 +15,21 @@ from harness.scenario.model import Scenario
 from nodes.cmd.machine import Cmd
 from nodes.cmd.reliable import Reliable
 from nodes.machine import Output, Submit
-from tests.helpers.invariants import cmd_broken, delta_broken, drawn
+from nodes.to.joiner import Joiner
+from nodes.to.machine import To
+from nodes.to.standing import Standing
+from nodes.wire.to import ToPdu
+from tests import ROOT
+from tests.helpers.invariants.cmd import Links
+from tests.helpers.invariants.delta import delta_broken
+from tests.helpers.invariants.to import Clusters
+from tests.helpers.invariants.watch import drawn, watched
 from tests.helpers.seeds import EverySeed
 
 BATCHES = 10
 IMPATIENT = ("explore.options.attempts=[3,2]", 'explore.faults=["link","partition","drop"]')
 
-submitted = Cmd._submitted
+submitted, learn = Cmd._submitted, To._learn
 
 
 def within_epsilon(case: Scenario) -> bool:
@@ -36,7 +44,12 @@ def of_delta(seed: int, *settings: str) -> Iterator[str]:
 
 def of_cmd(seed: int, *settings: str) -> Iterator[str]:
     for case in drawn(base_of("cmd", settings), seed):
-        yield from cmd_broken(case)
+        yield from watched(case, Links)
+
+
+def of_to(seed: int) -> Iterator[str]:
+    for case in drawn(base_of("to"), seed):
+        yield from watched(case, Clusters)
 
 
 @pytest.mark.parametrize("settings", [(), IMPATIENT], ids=["all", "impatient"])
@@ -46,6 +59,19 @@ def test_cmd_keeps_what_its_own_rules_promise(settings: tuple[str, ...], every_s
 
 def test_delta_keeps_what_its_own_rules_promise(every_seed: EverySeed) -> None:
     every_seed(range(BATCHES), lambda seed: next(of_delta(seed), None))
+
+
+def test_to_keeps_what_its_own_rules_promise(every_seed: EverySeed) -> None:
+    every_seed(range(BATCHES), lambda seed: next(of_to(seed), None))
+
+
+def takes_what_it_leaves_for(self: To, x: ToPdu) -> bool:
+    """Who leaves for what a PDU shows keeps the PDU."""
+    learn(self, x)
+    return True
+
+
+FOLLOWS = Joiner, "has_gone_on_without", lambda self, x: False  # a founder follows one that it has given up
 
 
 def silence_goes_on(self: Cmd, event: Submit, now_ns: int) -> list[Output]:
@@ -74,6 +100,26 @@ def test_without_its_rule_an_invariant_is_broken(
     if broken is not None:
         monkeypatch.setattr(Cmd, "_submitted", broken)
     assert any(word.startswith(name) for seed in range(30) for word in of(seed, *settings))
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "rules"),
+    [
+        ("T1", "explore/corpus/to/founder-given-up", [FOLLOWS]),
+        ("T2", "scenarios/to/joined-alone", [(Standing, "may_learn_from", lambda self, j: True)]),
+        ("T3", "explore/corpus/to/heard-when-leaving", [(To, "_learn", takes_what_it_leaves_for), FOLLOWS]),
+    ],
+    ids=["T1", "T2", "T3"],
+)
+def test_without_its_rule_an_invariant_of_to_is_broken(
+    name: str, case: str, rules: list[tuple[type, str, Callable[..., object]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is drawn too seldom to wait for it. What showed T3 takes two rules now: who left there was a founder."""
+    path = ROOT / f"harness/{case}.toml"
+    assert not list(watched(load(path), Clusters))
+    for of, rule, broken in rules:
+        monkeypatch.setattr(of, rule, broken)
+    assert any(word.startswith(name) for word in watched(load(path), Clusters))
 
 
 def test_without_r8_what_was_given_up_is_delivered() -> None:

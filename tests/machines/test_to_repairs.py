@@ -189,6 +189,14 @@ def test_who_came_back_before_the_cluster_stood_is_stopped_first(monkeypatch: py
     assert judged_case(case).broken == {"TD-5"}
 
 
+def test_who_founds_without_an_entity_does_not_follow_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has founded with them what one of them follows, when the other founds without it: two views, for ever."""
+    case = load(ROOT / "harness/explore/corpus/to/founder-given-up.toml")
+    assert not judged_case(case).broken
+    monkeypatch.setattr(Joiner, "has_gone_on_without", lambda self, x: False)
+    assert judged_case(case).broken == {"TD-4", "TD-5"}
+
+
 def test_what_is_sent_again_acknowledges_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """It was sent in a stop round, before the joiner was let in: of its earlier life."""
     case = load(ROOT / "harness/explore/corpus/to/said-before-a-join.toml")

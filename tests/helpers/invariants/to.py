@@ -1,0 +1,72 @@
+"""What the rules of to that are not the paper's promise.
+
+T1  two entities that have come back, each in the other's first view, have the same first view: of those who found a
+    cluster without one that founded it with them all follow it, or none
+T2  all who end a stop round have the same view then: they have kept the same joins
+T3  nothing that came before an entity's incarnation is accepted or delivered in it
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from harness.explore.memory import Run
+from nodes.machine import Machine
+from nodes.to.machine import To
+from nodes.to.stop import StopRecord
+from nodes.to.views import View, first_incarnation, view_number
+from nodes.wire import Pdu
+from nodes.wire.note import NoteKind
+from nodes.wire.to import ToData
+from tests.helpers.invariants.watch import Watch
+
+Life = tuple[int, int]  # entity and incarnation
+
+
+class Clusters(Watch):
+    """T1 to T3."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self._first: dict[Life, View] = {}
+        self._ended: dict[View, int] = {}  # what a stop round was about -> number of the view after it
+        self._last: dict[Machine, StopRecord | None] = {}
+        self._came: dict[Life, set[tuple[int, int]]] = defaultdict(set)
+
+    def heard(self, number: int, pdu: Pdu, machine: Machine) -> None:
+        assert isinstance(machine, To)
+        if isinstance(pdu, ToData):
+            self._came[number, machine.standing.incarnation].add((pdu.src, machine.transfer._membership.id(pdu)))
+
+    def look(self, number: int, machine: Machine, since: int) -> None:
+        assert isinstance(machine, To)
+        life = number, machine.standing.incarnation
+        for event in self.world.events[since:]:
+            if event.node != number:
+                continue
+            if (
+                event.kind in (NoteKind.ACCEPTED, NoteKind.DELIVERED)
+                and (event.about, event.seq) not in self._came[life]
+            ):
+                self.broken.append(f"T3: n{number} has {event.about}:{event.seq:x} from an earlier life")
+            if event.kind is NoteKind.VIEW:
+                self._changed(life, machine, event.seq, event.text)
+        self._last[machine] = machine.stops._last
+
+    def _changed(self, life: Life, machine: To, number: int, why: str) -> None:
+        record, committed = machine.stops._last, machine.standing.committed
+        if why == "stop" and record is not None and record is not self._last.get(machine):
+            agreed = self._ended.setdefault(record.v, number)
+            if agreed != number:
+                self.broken.append(f"T2: n{life[0]} ends the stop round of {record.v} with {number}, others {agreed}")
+        has_come_back = life[1] != first_incarnation(1)
+        if why == "join" and has_come_back and life not in self._first and view_number(committed) == number:
+            for other, theirs in self._first.items():
+                if theirs != committed and _is_in(life, theirs) and _is_in(other, committed):
+                    self.broken.append(f"T1: n{life[0]} is let in with {committed}, n{other[0]} with {theirs}")
+            self._first[life] = committed
+
+
+def _is_in(life: Life, view: View) -> bool:
+    entity, incarnation = life
+    return view[entity - 1] == incarnation << 1
