@@ -250,7 +250,7 @@ class Joins:
             return
         for k in [self._core.index] if joining else range(self._core.n):
             code = record.v[k]
-            if not code & 1 and x.committed[k] == code != here.committed[k]:
+            if not code & 1 and x.committed[k] == code > here.committed[k]:
                 self._commit(record, x.epoch - 1 if isinstance(x, SnapshotBlock) else x.epoch)
                 return
 
