@@ -12,6 +12,7 @@ import pytest
 from harness.world import Loss, no_loss
 from nodes.machine import Received, Send, Setting, Submit
 from nodes.st.round import Mode
+from nodes.to.attempt import JoinRecord
 from nodes.to.machine import To
 from nodes.to.options import ToOptions, ToPrinted
 from nodes.to.views import ViewMode, active, first_incarnation, merge, printed_merge, view_number
@@ -209,6 +210,29 @@ def test_the_flow_follows_the_smallest_buffer_of_those_who_have_not_stopped() ->
         for number in range(1, 20):
             one.step(Submit(number, (1, 2, 3), b""), 1)
         assert one.counters()["data"] == under_way
+
+
+def test_what_is_older_than_a_stop_tells_of_no_join() -> None:
+    """E4 was coming back, and all gave that up when it and E3 stopped. E1 knows of E3's end from who has ended the
+    round; then a STOP comes once more in which E3 is still a member, as it is in the join that E1 had promised."""
+    one = To(Setting(me=1, members=(1, 2, 3, 4, 5), seed=4, slot_ns=SLOT), ToOptions())
+    one.step(Submit(1, (1, 2, 3, 4, 5), b""), 0)
+    begun, coming = (ONE, ONE, ONE, ONE + 1, ONE), (ONE, ONE, ONE, ONE + 2, ONE)
+    stopped = (ONE, ONE, ONE + 1, ONE + 3, ONE)
+    one.standing.commit(begun, "stop")
+    one.standing.know(coming)
+    one.standing.promise(JoinRecord(coming, (2, 1, 1, 1, 1), (2, 1, 1, 1, 1)))
+    said: dict[str, Any] = {"cluster": 1, "n": 5, "v": stopped, "flags": 0, "epoch": 0, "tseq": 1, "ack": (1,) * 5}
+    stop, ended = {"committed": begun, "round": 0, "c": (0,) * 5}, {"committed": stopped, "buf": 9, "dst": ()}
+    for now, src in enumerate((2, 5), 1):
+        one.step(Received(ToStop(**said, **stop, src=src)), now)
+    one.step(Received(ToData(**said, **ended, src=5, pseq=(1,), payload=b"")), 3)
+    assert vm(one) is ViewMode.STOPPING and one.standing.members == {1, 2, 5}
+    one.step(Received(ToStop(**said, **stop, src=2)), 4)
+    assert vm(one) is ViewMode.STOPPING and one.standing.members == {1, 2, 5}
+    one.step(Received(ToStopAck(**said, **stop, src=2)), 5)
+    one.step(Received(ToStopAck(**said, **stop, src=5)), 6)
+    assert vm(one) is ViewMode.NORMAL and one.standing.committed == stopped
 
 
 def test_report_about_a_joiner_that_died() -> None:
