@@ -223,15 +223,16 @@ def test_what_is_older_than_a_stop_tells_of_no_join() -> None:
     one.standing.know(coming)
     one.standing.promise(JoinRecord(coming, (2, 1, 1, 1, 1), (2, 1, 1, 1, 1)))
     said: dict[str, Any] = {"cluster": 1, "n": 5, "v": stopped, "flags": 0, "epoch": 0, "tseq": 1, "ack": (1,) * 5}
-    stop, ended = {"committed": begun, "round": 0, "c": (0,) * 5}, {"committed": stopped, "buf": 9, "dst": ()}
+    stop: dict[str, Any] = {**said, "committed": begun, "round": 0, "c": (0,) * 5}
+    ended: dict[str, Any] = {**said, "committed": stopped, "buf": 9, "dst": (), "pseq": (1,), "payload": b""}
     for now, src in enumerate((2, 5), 1):
-        one.step(Received(ToStop(**said, **stop, src=src)), now)
-    one.step(Received(ToData(**said, **ended, src=5, pseq=(1,), payload=b"")), 3)
+        one.step(Received(ToStop(**stop, src=src)), now)
+    one.step(Received(ToData(**ended, src=5)), 3)
     assert vm(one) is ViewMode.STOPPING and one.standing.members == {1, 2, 5}
-    one.step(Received(ToStop(**said, **stop, src=2)), 4)
+    one.step(Received(ToStop(**stop, src=2)), 4)
     assert vm(one) is ViewMode.STOPPING and one.standing.members == {1, 2, 5}
-    one.step(Received(ToStopAck(**said, **stop, src=2)), 5)
-    one.step(Received(ToStopAck(**said, **stop, src=5)), 6)
+    one.step(Received(ToStopAck(**stop, src=2)), 5)
+    one.step(Received(ToStopAck(**stop, src=5)), 6)
     assert vm(one) is ViewMode.NORMAL and one.standing.committed == stopped
 
 
