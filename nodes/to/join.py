@@ -19,7 +19,7 @@ from nodes.to.joiner import Joiner
 from nodes.to.parts import Parts
 from nodes.to.stop import Stops
 from nodes.to.views import ViewMode, active
-from nodes.wire.st import PHASE, RESP, DataBlock, SnapshotBlock
+from nodes.wire.st import PHASE, RESP, RETX, DataBlock, SnapshotBlock
 from nodes.wire.to import JoinBlock, ToPdu, ToRcv, ToRcvAck, ToRcvPack, ToStopPack
 
 
@@ -161,6 +161,8 @@ class Joins:
             return
         if not (self.joiner.follows(x) if here.vm is ViewMode.JOINING else self._follows(x)):
             return
+        if here.vm is ViewMode.NORMAL:
+            return  # I enter the join after the recovery round that I am in, and have no point until then
         if x.v == here.v:
             self._collect(x)
         elif answerable:
@@ -248,10 +250,13 @@ class Joins:
         joining = here.vm is ViewMode.JOINING
         if record is None or (here.printed.flush and not joining) or not here.may_learn_from(x.src):
             return
+        epoch = _epoch_of_sender(x) if joining else self._core.phase.epoch
+        if epoch is None:
+            return
         for k in [self._core.index] if joining else range(self._core.n):
             code = record.v[k]
             if not code & 1 and x.committed[k] == code > here.committed[k]:
-                self._commit(record, x.epoch - 1 if isinstance(x, SnapshotBlock) else x.epoch)
+                self._commit(record, epoch)
                 return
 
     def _commit(self, record: JoinRecord, epoch: int) -> None:
@@ -300,3 +305,12 @@ class Joins:
             earlier = past or p.tseq < record.nxt[p.src - 1]
             (before if earlier or self._standing.printed.flush else after).append(p)
         self._transfer.deliver_at_once(before, after, "join")
+
+
+def _epoch_of_sender(x: ToPdu) -> int | None:
+    """How many recovery rounds x's sender has finished, if x tells. What is sent again is of a round that its sender is
+    still in, or has finished; so are the PDUs of a round, but the answers to who is late in it."""
+    if isinstance(x, DataBlock) and x.flags & RETX:
+        return None
+    is_in_round = isinstance(x, SnapshotBlock) and x.flags & (RESP | PHASE) != RESP | PHASE
+    return x.epoch - is_in_round

@@ -4,6 +4,8 @@ T1  two entities that have come back, each in the other's first view, have the s
     cluster without one that founded it with them all follow it, or none
 T2  all who end a stop round have the same view then: they have kept the same joins
 T3  nothing that came before an entity's incarnation is accepted or delivered in it
+T4  an entity says one point for each join, and with live recovery for each round that the join outlasts
+T5  all who commit a join commit the same: from the same points, after the same round
 """
 
 from __future__ import annotations
@@ -11,20 +13,21 @@ from __future__ import annotations
 from collections import defaultdict
 
 from harness.explore.memory import Run
-from nodes.machine import Machine
+from nodes.machine import Machine, Send
+from nodes.to.attempt import JoinRecord, Vector
 from nodes.to.machine import To
 from nodes.to.stop import StopRecord
-from nodes.to.views import View, first_incarnation, view_number
+from nodes.to.views import View, ViewMode, active, first_incarnation, view_number
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind
-from nodes.wire.to import ToData
+from nodes.wire.to import JoinBlock, ToData
 from tests.helpers.invariants.watch import Watch
 
 Life = tuple[int, int]  # entity and incarnation
 
 
 class Clusters(Watch):
-    """T1 to T3."""
+    """T1 to T5."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
@@ -32,6 +35,19 @@ class Clusters(Watch):
         self._ended: dict[View, int] = {}  # what a stop round was about -> number of the view after it
         self._last: dict[Machine, StopRecord | None] = {}
         self._came: dict[Life, set[tuple[int, int]]] = defaultdict(set)
+        self._points: dict[tuple[int, View, View, int], int] = {}  # of whom, in which join -> NXT
+        self._joins: dict[
+            View, tuple[Vector, Vector, int]
+        ] = {}  # to which view -> points in it, rounds before
+        self._is_live = run.scenario.options.recovery == "live"
+
+    def sent(self, number: int, send: Send) -> None:
+        pdu = send.pdu
+        if isinstance(pdu, JoinBlock):
+            join = number, pdu.v, pdu.committed, pdu.epoch if self._is_live else 0
+            if (point := self._points.setdefault(join, pdu.nxt)) != pdu.nxt:
+                self.broken.append(f"T4: n{number} says {pdu.nxt} and {point} in the join to {pdu.v}")
+        super().sent(number, send)
 
     def heard(self, number: int, pdu: Pdu, machine: Machine) -> None:
         assert isinstance(machine, To)
@@ -40,6 +56,8 @@ class Clusters(Watch):
 
     def look(self, number: int, machine: Machine, since: int) -> None:
         assert isinstance(machine, To)
+        if machine not in self._last:
+            self._follow(number, machine)
         life = number, machine.standing.incarnation
         for event in self.world.events[since:]:
             if event.node != number:
@@ -52,6 +70,21 @@ class Clusters(Watch):
             if event.kind is NoteKind.VIEW:
                 self._changed(life, machine, event.seq, event.text)
         self._last[machine] = machine.stops._last
+
+    def _follow(self, number: int, machine: To) -> None:
+        """T5, whenever it commits a join."""
+        here, commit = machine.standing, machine._joins._commit
+
+        def committing(record: JoinRecord, epoch: int) -> None:
+            rounds = epoch if here.vm is ViewMode.JOINING else machine.core.phase.epoch
+            commit(record, epoch)
+            who = active(record.v)
+            view = tuple([code if j in who else 0 for j, code in enumerate(record.v, 1)])
+            join = tuple([record.nxt[j - 1] for j in who]), tuple([record.nxtp[j - 1] for j in who]), rounds
+            if (known := self._joins.setdefault(view, join)) != join:
+                self.broken.append(f"T5: n{number} commits the join to {record.v} with {join}, others {known}")
+
+        machine._joins._commit = committing  # type: ignore[method-assign]
 
     def _changed(self, life: Life, machine: To, number: int, why: str) -> None:
         record, committed = machine.stops._last, machine.standing.committed
