@@ -161,8 +161,8 @@ class Joins:
             return
         if not (self.joiner.follows(x) if here.vm is ViewMode.JOINING else self._follows(x)):
             return
-        if here.vm is ViewMode.NORMAL:
-            return  # I enter the join after the recovery round that I am in, and have no point until then
+        if not here.is_in_join():
+            return  # I enter it after the recovery round that I am in, and have no point until then
         if x.v == here.v:
             self._collect(x)
         elif answerable:

@@ -49,6 +49,10 @@ class Standing:
         """Am I a member?"""
         return self.vm not in (ViewMode.JOINING, ViewMode.LEFT)
 
+    def is_in_join(self) -> bool:
+        """Do I take part in a join, of mine or of another one?"""
+        return self.vm in (ViewMode.JOINING, ViewMode.ADMITTING)
+
     def others(self) -> list[int]:
         """The entities that have not stopped, without me."""
         return [j for j in active(self.v) if j != self._core.me]

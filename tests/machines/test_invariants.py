@@ -4,6 +4,7 @@ seen broken."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -15,10 +16,12 @@ from harness.scenario.model import Scenario
 from nodes.cmd.machine import Cmd
 from nodes.cmd.reliable import Reliable
 from nodes.machine import Output, Submit
+from nodes.to import join
+from nodes.to.join import Joins
 from nodes.to.joiner import Joiner
 from nodes.to.machine import To
 from nodes.to.standing import Standing
-from nodes.wire.to import ToPdu
+from nodes.wire.to import JoinBlock, ToPdu
 from tests import ROOT
 from tests.helpers.invariants.cmd import Links
 from tests.helpers.invariants.delta import delta_broken
@@ -29,7 +32,7 @@ from tests.helpers.seeds import EverySeed
 BATCHES = 10
 IMPATIENT = ("explore.options.attempts=[3,2]", 'explore.faults=["link","partition","drop"]')
 
-submitted, learn = Cmd._submitted, To._learn
+submitted, learn, point = Cmd._submitted, To._learn, Joins._pdu
 
 
 def within_epsilon(case: Scenario) -> bool:
@@ -69,6 +72,12 @@ def takes_what_it_leaves_for(self: To, x: ToPdu) -> bool:
     """Who leaves for what a PDU shows keeps the PDU."""
     learn(self, x)
     return True
+
+
+def with_a_moving_point(self: Joins, row: type, flags: int = 0) -> JoinBlock:
+    """A point says what comes next."""
+    said: JoinBlock = point(self, row, flags)
+    return replace(said, nxt=self._transfer.sl.tseq)
 
 
 FOLLOWS = Joiner, "has_gone_on_without", lambda self, x: False  # a founder follows one that it has given up
@@ -120,6 +129,21 @@ def test_without_its_rule_an_invariant_of_to_is_broken(
     for of, rule, broken in rules:
         monkeypatch.setattr(of, rule, broken)
     assert any(word.startswith(name) for word in watched(load(path), Clusters))
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "rule", "broken"),
+    [
+        ("T4", Joins, "_pdu", with_a_moving_point),
+        ("T5", join, "_epoch_of_sender", lambda x: x.epoch - 1),  # everything is of a round
+    ],
+    ids=["T4", "T5"],
+)
+def test_where_a_join_begins(
+    name: str, of: object, rule: str, broken: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of, rule, broken)
+    assert any(word.startswith(name) for seed in range(30) for word in of_to(seed))
 
 
 def test_without_r8_what_was_given_up_is_delivered() -> None:

@@ -18,8 +18,8 @@ from nodes.to.options import ToOptions, ToPrinted
 from nodes.to.views import ViewMode, active, first_incarnation, merge, printed_merge, view_number
 from nodes.wire import Pdu, encode
 from nodes.wire.note import NoteKind
-from nodes.wire.st import RETX, DataBlock
-from nodes.wire.to import ToData, ToRcv, ToRcvPack, ToRstPak, ToStop, ToStopAck, ToStopPack, ViewBlock
+from nodes.wire.st import PHASE, RESP, RETX, DataBlock
+from nodes.wire.to import ToData, ToRcv, ToRcvPack, ToRstAck, ToRstPak, ToStop, ToStopAck, ToStopPack, ViewBlock
 from tests.helpers.cluster import SLOT, TD, Restless, data, failures, losing, titled
 from tests.helpers.to_schedules import complaints
 from tests.helpers.typed import golden
@@ -234,6 +234,60 @@ def test_what_is_older_than_a_stop_tells_of_no_join() -> None:
     one.step(Received(ToStopAck(**stop, src=2)), 5)
     one.step(Received(ToStopAck(**stop, src=5)), 6)
     assert vm(one) is ViewMode.NORMAL and one.standing.committed == stopped
+
+
+LET_IN = (ONE, ONE, 2 * ONE)  # E3 with the first incarnation of its second process
+
+
+def rcv_packs(epoch: int, v: tuple[int, ...]) -> list[Received]:
+    """Of E1 and E2, for whom E3 has stopped."""
+    said: dict[str, Any] = {**COMMON, "v": v, "committed": E3_STOPPED, "flags": 0, "epoch": epoch, "tseq": 1}
+    return [Received(ToRcvPack(**said, src=src, ack=(1, 1, 1), nxt=1, nxtp=1)) for src in (1, 2)]
+
+
+def test_who_is_not_in_the_join_says_no_point() -> None:
+    """E1 is in a recovery round, and enters the join after it; E2's RCV_PACK of an earlier one comes late."""
+    one = entity_1()
+    one.step(Submit(1, (1, 2, 3), b""), 0)
+    one.standing.commit(E3_STOPPED, "stop")
+    said: dict[str, Any] = {**COMMON, "v": E3_STOPPED, "committed": E3_STOPPED, "epoch": 1, "tseq": 1}
+    one.step(Received(ToRstPak(**said, src=2, flags=0, a_t=(1, 1, 1), a_p=(1, 1, 1))), 1)
+    one.standing.know(LET_IN)
+    late = rcv_packs(0, E3_STOPPED)[1]
+    assert not [out for out in one.step(late, 2) if isinstance(out, Send) and isinstance(out.pdu, ToRcvPack)]
+    assert mode(one) is not Mode.DATA and vm(one) is ViewMode.NORMAL
+
+
+@pytest.mark.parametrize(
+    ("row", "flags", "epoch", "rounds"),
+    [
+        (ToRstPak, 0, 2, 1),  # its sender is in the second round
+        (ToRstAck, 0, 2, 1),
+        (ToRstAck, PHASE, 2, 1),
+        (ToRstAck, RESP, 2, 1),
+        (ToRstAck, RESP | PHASE, 1, 1),  # it answers somebody who is late in the first
+        (ToData, 0, 1, 1),
+        (ToData, RETX, 2, None),  # in the second round, or for somebody who is late in it
+    ],
+)
+def test_how_many_rounds_there_were_when_a_joiner_is_let_in(
+    row: Any, flags: int, epoch: int, rounds: int | None
+) -> None:
+    """E3 has heard everybody's RCV_PACK, but not who committed the join: another PDU shows that first."""
+    one = To(Setting(me=3, members=(1, 2, 3), seed=4, incarnation=2, slot_ns=SLOT), ToOptions())
+    for now, event in enumerate([Submit(1, (1, 2, 3), b""), *rcv_packs(1, LET_IN)]):
+        one.step(event, now)
+    assert vm(one) is ViewMode.JOINING and one.standing.promised is not None
+    said: dict[str, Any] = {**COMMON, "v": LET_IN, "committed": LET_IN, "src": 1, "tseq": 1, "flags": flags}
+    if row is ToData:
+        said |= {"buf": 9, "dst": (), "ack": (1, 1, 1), "pseq": (1,), "payload": b""}
+    else:
+        said |= {"a_t": (1, 1, 1), "a_p": (1, 1, 1)}
+    if row is ToRstAck:
+        said |= {"d": (1,), "c": (1, 1, 1), "lo": (1, 1, 1), "words": 0, "held": ()}
+    one.step(Received(row(**said, epoch=epoch)), 9)
+    assert vm(one) is (ViewMode.JOINING if rounds is None else ViewMode.NORMAL)
+    assert one.core.phase.epoch == (rounds or 0)
 
 
 def test_report_about_a_joiner_that_died() -> None:

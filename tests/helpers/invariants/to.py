@@ -36,9 +36,7 @@ class Clusters(Watch):
         self._last: dict[Machine, StopRecord | None] = {}
         self._came: dict[Life, set[tuple[int, int]]] = defaultdict(set)
         self._points: dict[tuple[int, View, View, int], int] = {}  # of whom, in which join -> NXT
-        self._joins: dict[
-            View, tuple[Vector, Vector, int]
-        ] = {}  # to which view -> points in it, rounds before
+        self._joins: dict[View, tuple[Vector, Vector, int]] = {}  # to which view -> points in it, rounds before
         self._is_live = run.scenario.options.recovery == "live"
 
     def sent(self, number: int, send: Send) -> None:
