@@ -275,8 +275,9 @@ def test_how_many_rounds_there_were_when_a_joiner_is_let_in(
 ) -> None:
     """E3 has heard everybody's RCV_PACK, but not who committed the join: another PDU shows that first."""
     one = To(Setting(me=3, members=(1, 2, 3), seed=4, incarnation=2, slot_ns=SLOT), ToOptions())
-    for now, event in enumerate([Submit(1, (1, 2, 3), b""), *rcv_packs(1, LET_IN)]):
-        one.step(event, now)
+    one.step(Submit(1, (1, 2, 3), b""), 0)
+    for now, pack in enumerate(rcv_packs(1, LET_IN), 1):
+        one.step(pack, now)
     assert vm(one) is ViewMode.JOINING and one.standing.promised is not None
     said: dict[str, Any] = {**COMMON, "v": LET_IN, "committed": LET_IN, "src": 1, "tseq": 1, "flags": flags}
     if row is ToData:
