@@ -14,7 +14,6 @@ from __future__ import annotations
 import heapq
 import itertools
 import random
-import typing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,8 +38,8 @@ def no_loss(pdu: Pdu, receiver: int, now: int) -> bool:
     return False
 
 
-class Witness(typing.Protocol):
-    """Looks at what happens."""
+class Witness:
+    """Looks at what happens, as far as it wants to."""
 
     def stepped(self, number: int, event: Input, machine: Machine, now_ns: int) -> None:
         """A machine took an input."""
@@ -50,6 +49,9 @@ class Witness(typing.Protocol):
 
     def sent(self, number: int, send: Send) -> None:
         """A node put out a PDU."""
+
+    def done(self, number: int) -> None:
+        """What a node had to put out is out."""
 
     def struck(self, fault: FaultNote) -> None:
         """The harness noted that a fault begins or ends."""
@@ -83,7 +85,7 @@ class World:
         # Told of what a node has just put out in one go (PDUs or NOTEs), before it does anything else.
         self.watch: Callable[[int, Sequence[Any]], None] | None = None
         self._network: Callable[[int, Send], None] = lambda src, send: None
-        self.witness: Witness | None = None
+        self.witnesses: list[Witness] = []
         self.reachable: Callable[[int, int], bool] = lambda src, dst: True  # partitions
 
     # building
@@ -243,8 +245,8 @@ class World:
 
     def fault(self, note: FaultNote, values: tuple[int, ...] = ()) -> None:
         """The harness notes that a fault begins or ends."""
-        if self.witness is not None:
-            self.witness.struck(note)
+        for witness in self.witnesses:
+            witness.struck(note)
         self._harness(NoteKind.FAULT, note.peers, note.text, values)
 
     def history(self) -> Evidence:
@@ -264,15 +266,20 @@ class World:
         if isinstance(event, Submit):
             said = Submitted(digest_of(event.data))
             outputs = [Log(NoteKind.SUBMITTED, number, event.number, peers=event.to, values=said), *outputs]
-        if self.witness is not None:
-            self.witness.stepped(number, event, node.machine, self.now)
+        for witness in self.witnesses:
+            witness.stepped(number, event, node.machine, self.now)
         self._after(number, outputs)
 
     def _after(self, number: int, outputs: list[Any]) -> None:
         node = self._nodes[number]
+        goes_on = True
         if self.watch is None:
             self._put_out(number, outputs)
-        elif not self._put_out_watched(number, outputs):
+        else:
+            goes_on = self._put_out_watched(number, outputs)
+        for witness in self.witnesses:
+            witness.done(number)
+        if not goes_on:
             return
         machine = node.machine
         deadline = None if machine is None else machine.deadline
@@ -285,8 +292,8 @@ class World:
         for output in outputs:
             if isinstance(output, Send):
                 self.sent.append((self.now, output.pdu))
-                if self.witness is not None:
-                    self.witness.sent(number, output)
+                for witness in self.witnesses:
+                    witness.sent(number, output)
                 if node.linked:
                     self._network(number, output)
             else:
@@ -338,8 +345,8 @@ class World:
     def note(self, number: int, log: Log) -> None:
         node = self._nodes[number]
         node.notes += 1
-        if self.witness is not None:
-            self.witness.noted(number, log.kind, log.text, self.now)
+        for witness in self.witnesses:
+            witness.noted(number, log.kind, log.text, self.now)
         self.events.append(
             Event(
                 self.now,

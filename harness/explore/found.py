@@ -9,9 +9,8 @@ from pathlib import Path
 from harness.engines.outcome import EngineError, EngineOptions, NodeDied
 from harness.explore.brief import brief
 from harness.explore.explicit import explicit
-from harness.explore.growth import GROWS
 from harness.explore.hunt import Failure
-from harness.explore.judging import DIED, ENDLESS, clock_of, judge_of
+from harness.explore.judging import DIED, ENDLESS, INSIDE, clock_of, judge_of
 from harness.explore.reduce import reduce, stretch
 from harness.judges import Outcome
 from harness.runs import carry_out, fresh
@@ -112,7 +111,7 @@ def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network:
         case = replace(case, workload=None)
     against = judged(case, space).against
     names = tuple(verdict.property for verdict in against)
-    expect = tuple(Expect(property=name) for name in names if name not in (ENDLESS, DIED, GROWS))
+    expect = tuple(Expect(property=name) for name in names if name not in {ENDLESS, DIED} | INSIDE)
     case = replace(case, name=f"{case.protocol}-{'-'.join(names)}"[:90], expect=expect, explore=None)
     sentence = "; ".join(f"{verdict.property}: {verdict.sentence}" for verdict in against)
     return Found(case, names, sentence, runs, seconds, clock() - begin, failure.case, network)
@@ -137,8 +136,8 @@ def write(found: Found, folder: Path) -> Path:
 
 def confirm(path: Path, properties: Sequence[str], out: Path) -> str | None:
     """Carry the file out on the emulated network: "" if it fails there as it does in memory, else what differs; nothing
-    if nobody can tell, since it is about what a process remembers."""
-    if GROWS in properties:
+    if nobody can tell, since it is about what happens inside a process."""
+    if INSIDE & set(properties):
         return None
     scenario = load(path)
     try:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from captures.evidence import Frames
-from harness.explore.growth import growth, is_looked_at
+from harness.explore.growth import GROWS, growth, is_looked_at
+from harness.explore.invariants import INVARIANTS, watch
 from harness.explore.memory import Endless, Run
 from harness.explore.novelty import Novelty
 from harness.judges import Outcome, Verdict, judge
@@ -20,6 +21,7 @@ from nodes.protocols import protocol
 _PLAIN = Explore()
 LONGER = (2, 5, 11)  # a protocol that beats may not have settled yet; where PDUs are lost for ever it may have to again
 ENDLESS, DIED = "endless", "died"  # what no judge sees: the nodes never rest; one of them died by itself
+INSIDE = INVARIANTS | {GROWS}  # what nobody sees who does not look into the machines
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +70,19 @@ def judged(case: Scenario, space: Explore = _PLAIN) -> Judged:
 
 def judged_run(run: Run, space: Explore = _PLAIN) -> Judged:
     """The same for a run that has not begun, at which somebody looks."""
-    case = run.scenario
+    case, watching = run.scenario, watch(run)
     try:
         run.all()
     except Exception as error:
         return Judged(run.novelty, (_died(error),))
+    inside = against_of(watching.verdicts(), case, space) if watching is not None else ()
     begin = time.process_time()
     against = against_of(verdicts(run, space.properties), case, space)
     for times in LONGER if run.spec.beats(case.options) else ():
         if against:  # did it only need more time, or was it caught when somebody had just been stopped?
             longer = replace(case, settle_ns=times * case.settle_ns)
             against = against_of(verdicts(Run(longer).all(), space.properties), case, space)
-    return Judged(run.novelty, against, time.process_time() - begin)
+    return Judged(run.novelty, (*against, *inside), time.process_time() - begin)
 
 
 def _died(error: Exception) -> Verdict:

@@ -57,7 +57,7 @@ class Run:
         self.spec = protocol(scenario.protocol)
         self.novelty = Novelty(self.spec)
         self.world = World()
-        self.world.witness = self.novelty
+        self.world.witnesses = [self.novelty]
         self.end: End = "limit"
         rules = chosen.rules(self.plan, scenario.fault, START_NS, scenario.seed)
         self.network = Network(self.plan, self.world, scenario.seed, rules)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harness.explore.milestones import step_of, step_of_fault
+from harness.world import Witness
 from nodes.facet import ProtocolSpec
 from nodes.machine import Farewell, Input, Machine, Received, Send, Submit, Wake
 from nodes.wire.fault import FaultNote
@@ -32,7 +33,7 @@ def changes_among(words: Iterable[Word]) -> set[Change]:
 _NOTHING: tuple[None, dict[Any, str]] = (None, {})
 
 
-class Novelty:
+class Novelty(Witness):
     """Watches one world."""
 
     def __init__(self, spec: ProtocolSpec) -> None:

@@ -33,6 +33,7 @@ from harness.scenario.faults.restart import Restart
 from harness.scenario.faults.when import When
 from harness.scenario.model import Message, Scenario, Script
 from harness.scenario.pdus import PduMatch
+from harness.world import Witness
 from nodes.machine import Input, Machine, Send
 from nodes.wire.fault import FaultNote
 from nodes.wire.note import NoteKind
@@ -171,8 +172,8 @@ def _carried(base: Scenario, schedule: Schedule, extend: bool) -> _Carried:
 Choices = Sequence[tuple[Fault, ...]]  # what may strike at one place
 
 
-class _Places:
-    """Looks at a run (harness/world.py:Witness) for where a fault might strike, in the order of things."""
+class _Places(Witness):
+    """Looks at a run for where a fault might strike, in the order of things."""
 
     def __init__(self, run: Run, space: Explore) -> None:
         self._run, self._space = run, space
@@ -182,7 +183,7 @@ class _Places:
         self._put_out: Counter[tuple[str, int]] = Counter()
         self._dying: tuple[int, int, Choices] | None = None  # who puts out something in one go, since when
         self.nobody = 0
-        run.world.witness = self
+        run.world.witnesses = [self]
         run.network.offer = self._offer
 
     def found(self) -> Iterator[Choices]:

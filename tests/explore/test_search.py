@@ -49,7 +49,7 @@ from nodes.facet import Milestone
 from nodes.protocols import protocol
 from nodes.wire import all_pdu_types
 from nodes.wire.note import NoteKind
-from tests.helpers.invariants.watch import drawn
+from tests.helpers.invariants import drawn
 from topologies.impairments import Impairment
 
 MS = 1_000_000
@@ -509,6 +509,7 @@ NO_SWITCH = {
     "cmd/known-of-an-earlier-life",
     "to/founder-given-up",
     "to/heard-when-leaving",
+    "to/point-said-twice",
     "to/said-before-a-join",
 }
 

@@ -1,18 +1,24 @@
-"""The invariants of the rules that no paper has (tests/helpers/invariants/) hold in what explore draws; and each is
+"""The invariants of the rules that no paper has (harness/explore/invariants/) hold in what explore draws; and each is
 seen broken."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from harness.explore.base import base_of
 from harness.explore.corpus import corpus
+from harness.explore.found import confirm
+from harness.explore.invariants import watch
+from harness.explore.invariants.cmd import Links
+from harness.explore.invariants.delta import Lives, within_epsilon
+from harness.explore.invariants.to import Clusters
+from harness.explore.judging import judged
+from harness.explore.memory import Run
 from harness.scenario import load
-from harness.scenario.faults.clock import ClockChange
-from harness.scenario.model import Scenario
 from nodes.cmd.machine import Cmd
 from nodes.cmd.reliable import Reliable
 from nodes.machine import Output, Submit
@@ -23,10 +29,7 @@ from nodes.to.machine import To
 from nodes.to.standing import Standing
 from nodes.wire.to import JoinBlock, ToPdu
 from tests import ROOT
-from tests.helpers.invariants.cmd import Links
-from tests.helpers.invariants.delta import delta_broken
-from tests.helpers.invariants.to import Clusters
-from tests.helpers.invariants.watch import drawn, watched
+from tests.helpers.invariants import drawn, watched
 from tests.helpers.seeds import EverySeed
 
 BATCHES = 10
@@ -35,14 +38,9 @@ IMPATIENT = ("explore.options.attempts=[3,2]", 'explore.faults=["link","partitio
 submitted, learn, point = Cmd._submitted, To._learn, Joins._pdu
 
 
-def within_epsilon(case: Scenario) -> bool:
-    """Clocks that run wild promise nothing."""
-    return not any(isinstance(fault, ClockChange) and fault.offset_ns is None for fault in case.fault)
-
-
 def of_delta(seed: int, *settings: str) -> Iterator[str]:
     for case in filter(within_epsilon, drawn(base_of("delta", settings), seed)):
-        yield from delta_broken(case)
+        yield from watched(case, Lives)
 
 
 def of_cmd(seed: int, *settings: str) -> Iterator[str]:
@@ -146,8 +144,23 @@ def test_where_a_join_begins(
     assert any(word.startswith(name) for seed in range(30) for word in of_to(seed))
 
 
+def test_the_search_tells_it_and_nobody_confirms_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    base = base_of("to")
+    assert base.explore is not None
+    monkeypatch.setattr(Joins, "_pdu", with_a_moving_point)
+    failures = (found for seed in range(30) for case in drawn(base, seed) if "T4" in (found := judged(case)).broken)
+    assert "in the join to" in next(one.sentence for one in next(failures).against if one.property == "T4")
+    assert confirm(tmp_path / "no file", ("T4",), tmp_path) is None
+
+
+@pytest.mark.parametrize("setting", ["to.printed.merge=true", "cmd.rules=printed", "delta.printed.restart=true"])
+def test_printed_rules_promise_nothing(setting: str) -> None:
+    assert watch(Run(base_of(setting.partition(".")[0]))) is not None
+    assert watch(Run(base_of(setting.partition(".")[0], [setting]))) is None
+
+
 def test_without_r8_what_was_given_up_is_delivered() -> None:
     """Where the receiver's clock is set back at the right moment, which is drawn once in a thousand cases."""
     path = corpus()["delta/clock-back"]
-    assert not list(delta_broken(load(path)))
-    assert any(word.startswith("R8") for word in delta_broken(load(path, settings=["delta.printed.overtaken=true"])))
+    assert not list(watched(load(path), Lives))
+    assert any(word.startswith("R8") for word in watched(load(path, settings=["delta.printed.overtaken=true"]), Lives))

@@ -25,7 +25,10 @@ ALLOWED = {
 }
 
 # Who may know a protocol: what is judged, measured or compared of it. All others ask its facet.
-KNOWING = ("nodes/", "harness/judges/", "captures/metrics/", "harness/sweep/formulas.py", "harness/bench/")
+KNOWING = (
+    *("nodes/", "harness/judges/", "harness/explore/invariants/", "captures/metrics/"),
+    *("harness/sweep/formulas.py", "harness/bench/"),
+)
 
 # A machine is what a protocol's package has, with what it imports: it computes and does nothing else.
 COMPUTING = {

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from harness.explore.invariants.watch import Watch
 from harness.explore.memory import Run
+from harness.scenario.model import Scenario
 from nodes.cmd.machine import Cmd
 from nodes.cmd.notes import SILENT
+from nodes.cmd.options import CmdOptions, Printed
 from nodes.cmd.orders import SRecords
 from nodes.cmd.reliable import HELLO
 from nodes.cmd.rules import NUMBERING, Record
@@ -20,13 +23,20 @@ from nodes.machine import Machine
 from nodes.wire import Pdu
 from nodes.wire.cmd import CmdAck, CmdData, CmdHello, CmdWelcome
 from nodes.wire.note import NoteKind
-from tests.helpers.invariants.watch import Watch
 
 _life = NUMBERING.life_of
 
 
 class Links(Watch):
     """L1 and L2."""
+
+    NAMES = ("L1", "L2")
+
+    @staticmethod
+    def is_for(case: Scenario) -> bool:
+        options = case.options
+        assert isinstance(options, CmdOptions)
+        return options.scheme == "s_records" and options.switches() == Printed()
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
@@ -49,7 +59,9 @@ class Links(Watch):
             if event.kind is NoteKind.ALARM and event.text == SILENT:
                 known.silent.update(dict.fromkeys(event.peers, len(self.world.events)))
             if event.kind is NoteKind.DELIVERED and event.about != number:
-                copy = known.copies[event.about, event.seq]
+                copy = known.copies.get((event.about, event.seq))
+                if copy is None:
+                    continue  # that nobody sent it a judge says
                 tag: set[Record] = {(k, to, t) for k, to, t in copy.r}
                 tags |= tag
                 for record in sorted(tag):
@@ -90,7 +102,6 @@ class Known:
 
     copies: dict[tuple[int, int], CmdData] = field(default_factory=dict)  # by source and t
     reached: dict[tuple[int, int], int] = field(default_factory=dict)  # process and life -> how far V came
-    counted: dict[int, int] = field(default_factory=dict)  # V
     lost: dict[int, int] = field(default_factory=dict)  # process -> up to where it is known to be lost
     records: frozenset[Record] = frozenset()
     silent: dict[int, int] = field(default_factory=dict)  # peer -> how many events there were when it was told so
@@ -106,8 +117,8 @@ class Known:
             self.lost[pdu.src] = max(lost, self.lost.get(pdu.src, 0))
 
     def reach(self, k: int, t: int) -> None:
-        if t > self.counted.get(k, 0):
-            self.counted[k] = self.reached[k, NUMBERING.life_of(t)] = t
+        life = k, _life(t)
+        self.reached[life] = max(t, self.reached.get(life, 0))
 
     def is_over(self, record: Record) -> bool:
         k, _, t = record

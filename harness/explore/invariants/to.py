@@ -12,22 +12,32 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from harness.explore.invariants.watch import Watch
 from harness.explore.memory import Run
+from harness.scenario.model import Scenario
 from nodes.machine import Machine, Send
 from nodes.to.attempt import JoinRecord, Vector
 from nodes.to.machine import To
+from nodes.to.options import ToOptions, ToPrinted
 from nodes.to.stop import StopRecord
 from nodes.to.views import View, ViewMode, active, first_incarnation, view_number
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind
 from nodes.wire.to import JoinBlock, ToData
-from tests.helpers.invariants.watch import Watch
 
 Life = tuple[int, int]  # entity and incarnation
 
 
 class Clusters(Watch):
     """T1 to T5."""
+
+    NAMES = ("T1", "T2", "T3", "T4", "T5")
+
+    @staticmethod
+    def is_for(case: Scenario) -> bool:
+        options = case.options
+        assert isinstance(options, ToOptions)
+        return options.switches() == ToPrinted()
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
