@@ -51,7 +51,7 @@ class Witness:
         """A node put out a PDU."""
 
     def done(self, number: int) -> None:
-        """What a node had to put out is out."""
+        """All that a node's step brought is out."""
 
     def struck(self, fault: FaultNote) -> None:
         """The harness noted that a fault begins or ends."""
@@ -209,6 +209,10 @@ class World:
     def runs(self, number: int) -> bool:
         return self._nodes[number].machine is not None
 
+    def life(self, number: int) -> int:
+        """Which start of a node's process this is."""
+        return self._nodes[number].incarnation
+
     def clock_changed(self, number: int, values: tuple[int, ...]) -> None:
         """The clocks that the node was added with show something else now: offset and drift, for the NOTE."""
         self._nodes[number].armed = None  # its deadline is at another true time
@@ -272,15 +276,12 @@ class World:
 
     def _after(self, number: int, outputs: list[Any]) -> None:
         node = self._nodes[number]
-        goes_on = True
         if self.watch is None:
             self._put_out(number, outputs)
-        else:
-            goes_on = self._put_out_watched(number, outputs)
+        elif not self._put_out_watched(number, outputs):
+            return
         for witness in self.witnesses:
             witness.done(number)
-        if not goes_on:
-            return
         machine = node.machine
         deadline = None if machine is None else machine.deadline
         if machine is not None and deadline is not None and node.armed != (machine, deadline):

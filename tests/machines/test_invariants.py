@@ -3,12 +3,13 @@ seen broken."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from captures.evidence import Event
 from harness.explore.base import base_of
 from harness.explore.corpus import corpus
 from harness.explore.found import confirm
@@ -16,17 +17,23 @@ from harness.explore.invariants import watch
 from harness.explore.invariants.cmd import Links
 from harness.explore.invariants.delta import Lives, within_epsilon
 from harness.explore.invariants.to import Clusters
+from harness.explore.invariants.watch import Watch
 from harness.explore.judging import judged
 from harness.explore.memory import Run
 from harness.scenario import load
+from harness.scenario.faults.clock import ClockChange
+from harness.scenario.faults.when import When
+from harness.scenario.model import Message, Script
+from harness.scenario.pdus import PduMatch
 from nodes.cmd.machine import Cmd
 from nodes.cmd.reliable import Reliable
-from nodes.machine import Output, Submit
+from nodes.machine import Machine, Output, Submit
 from nodes.to import join
 from nodes.to.join import Joins
 from nodes.to.joiner import Joiner
 from nodes.to.machine import To
 from nodes.to.standing import Standing
+from nodes.wire.note import NoteKind
 from nodes.wire.to import JoinBlock, ToPdu
 from tests import ROOT
 from tests.helpers.invariants import drawn, watched
@@ -151,6 +158,27 @@ def test_the_search_tells_it_and_nobody_confirms_it(monkeypatch: pytest.MonkeyPa
     failures = (found for seed in range(30) for case in drawn(base, seed) if "T4" in (found := judged(case)).broken)
     assert "in the join to" in next(one.sentence for one in next(failures).against if one.property == "T4")
     assert confirm(tmp_path / "no file", ("T4",), tmp_path) is None
+
+
+class Looks(Watch):
+    """What is noted from one look to the next."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self.kinds: list[set[NoteKind]] = []
+
+    def look(self, number: int, machine: Machine, noted: Sequence[Event]) -> None:
+        self.kinds.append({event.kind for event in noted})
+
+
+def test_a_step_is_looked_at_as_a_whole() -> None:
+    """Also where a fault strikes in the middle of what it puts out, and makes the machine step once more."""
+    struck = ClockChange(when=When(pdu=PduMatch(types=("DATA",), src=(1,))), node=("n1",), step_ns=1)
+    said = Script(message=(Message(at_ns=0, node="n1"),))
+    run = Run(replace(base_of("cmd"), workload=said, fault=(struck,)))
+    looks = Looks(run)
+    run.all()
+    assert {NoteKind.SUBMITTED, NoteKind.SENT, NoteKind.CLOCK, NoteKind.DELIVERED} in looks.kinds
 
 
 @pytest.mark.parametrize("setting", ["to.printed.merge=true", "cmd.rules=printed", "delta.printed.restart=true"])

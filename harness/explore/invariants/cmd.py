@@ -8,8 +8,10 @@ L2  of a copy that is not acknowledged the sender was told after it had sent it,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from captures.evidence import Event
 from harness.explore.invariants.watch import Watch
 from harness.explore.memory import Run
 from harness.scenario.model import Scenario
@@ -48,14 +50,12 @@ class Links(Watch):
     def heard(self, number: int, pdu: Pdu, machine: Machine) -> None:
         self._of(machine).hear(pdu)
 
-    def look(self, number: int, machine: Machine, since: int) -> None:
+    def look(self, number: int, machine: Machine, noted: Sequence[Event]) -> None:
         assert isinstance(machine, Cmd) and isinstance(machine.order, SRecords)
         known = self._of(machine)
         known.reach(number, machine.order.t)
         tags, told, reached = set[Record](), set[tuple[int, int]](), dict(known.reached)
-        for event in self.world.events[since:]:
-            if event.node != number:
-                continue
+        for event in noted:
             if event.kind is NoteKind.ALARM and event.text == SILENT:
                 known.silent.update(dict.fromkeys(event.peers, len(self.world.events)))
             if event.kind is NoteKind.DELIVERED and event.about != number:
@@ -71,22 +71,27 @@ class Links(Watch):
                 for k, t in enumerate(copy.v, 1):
                     if k != number:
                         known.reach(k, t)
-        newest = {record[:2]: record[2] for record in machine.order.r}
+        newest: dict[tuple[int, int], int] = {}  # of each pair: it takes the place of older ones
+        for k, to, t in tags | machine.order.r:
+            newest[k, to] = max(t, newest.get((k, to), -1))
         for record in (known.records | tags) - machine.order.r:
             k, _, t = record
             is_told = any(k == one and t <= count and _life(t) == _life(count) for one, count in told)
             knew = record in tags and reached.get((k, _life(t)), 0) >= t
-            if newest.get(record[:2], -1) < t and not is_told and not knew:
+            if newest.get(record[:2], -1) <= t and not is_told and not knew:
                 self.broken.append(f"L1: n{number} drops {record}, told {told}, knew {reached}")
         known.records = machine.order.r
-        self._look_at_links(number, machine, known, since)
+        self._look_at_links(number, machine, known)
+        known.looked = len(self.world.events)
 
-    def _look_at_links(self, number: int, machine: Cmd, known: Known, since: int) -> None:
+    def _look_at_links(self, number: int, machine: Cmd, known: Known) -> None:
         sub = machine._reliable
         for peer, link in sub._links.items():
             waiting: list[object] = [pending for key, pending in link.pending.items() if key != HELLO]
             for one in (*waiting, *link.held):
-                told = known.silent.get(peer, -1) >= known.first.setdefault(id(one), since) if link.silent else True
+                told = (
+                    known.silent.get(peer, -1) >= known.first.setdefault(id(one), known.looked) if link.silent else True
+                )
                 if not told:
                     self.broken.append(f"L2: n{number} was not told that n{peer} is silent")
             for key, pending in link.pending.items():
@@ -104,6 +109,7 @@ class Known:
     reached: dict[tuple[int, int], int] = field(default_factory=dict)  # process and life -> how far V came
     lost: dict[int, int] = field(default_factory=dict)  # process -> up to where it is known to be lost
     records: frozenset[Record] = frozenset()
+    looked: int = 0  # how many events there were at the last look
     silent: dict[int, int] = field(default_factory=dict)  # peer -> how many events there were when it was told so
     first: dict[int, int] = field(default_factory=dict)  # copy -> how many there were before it was there
 

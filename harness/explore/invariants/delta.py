@@ -8,6 +8,7 @@ R8  what is delivered is not older than what was delivered of its sender, nor gi
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from captures.evidence import Event
 from harness.explore.invariants.watch import Watch
@@ -53,9 +54,9 @@ class Lives(Watch):
         if isinstance(pdu, DeltaData):
             self._sent[pdu.src, pdu.seq >> 32][pdu.seq] = pdu
 
-    def look(self, number: int, machine: Machine, since: int) -> None:
-        for event in self.world.events[since:]:
-            if event.kind is NoteKind.DELIVERED and event.node == number != event.about:
+    def look(self, number: int, machine: Machine, noted: Sequence[Event]) -> None:
+        for event in noted:
+            if event.kind is NoteKind.DELIVERED and event.about != number:
                 self._delivered(event)
 
     def _delivered(self, event: Event) -> None:

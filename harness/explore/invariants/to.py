@@ -11,7 +11,9 @@ T5  all who commit a join commit the same: from the same points, after the same 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
+from captures.evidence import Event
 from harness.explore.invariants.watch import Watch
 from harness.explore.memory import Run
 from harness.scenario.model import Scenario
@@ -62,14 +64,12 @@ class Clusters(Watch):
         if isinstance(pdu, ToData):
             self._came[number, machine.standing.incarnation].add((pdu.src, machine.transfer._membership.id(pdu)))
 
-    def look(self, number: int, machine: Machine, since: int) -> None:
+    def look(self, number: int, machine: Machine, noted: Sequence[Event]) -> None:
         assert isinstance(machine, To)
         if machine not in self._last:
             self._follow(number, machine)
         life = number, machine.standing.incarnation
-        for event in self.world.events[since:]:
-            if event.node != number:
-                continue
+        for event in noted:
             if (
                 event.kind in (NoteKind.ACCEPTED, NoteKind.DELIVERED)
                 and (event.about, event.seq) not in self._came[life]

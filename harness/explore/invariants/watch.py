@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
+from captures.evidence import Event
 from harness.explore.memory import Run
 from harness.judges import Outcome, Verdict
 from harness.scenario.model import Scenario
@@ -22,6 +24,7 @@ class Watch(Witness):
         self.broken: list[str] = []  # "T1: ..."
         self.world = run.world
         self._read: dict[int, int] = {}  # node -> how many events there were when it was looked at
+        self._under_way: Counter[int] = Counter()  # steps of a node: a fault may make it take one in the middle of one
         run.world.witnesses.append(self)
 
     @staticmethod
@@ -32,16 +35,22 @@ class Watch(Witness):
     def heard(self, number: int, pdu: Pdu, machine: Machine) -> None:
         """A machine has taken this PDU, and made nothing of it yet that others see."""
 
-    def look(self, number: int, machine: Machine, since: int) -> None:
-        """A step is done; its NOTEs are among the events from that one on."""
+    def look(self, number: int, machine: Machine, noted: Sequence[Event]) -> None:
+        """A step is done."""
 
     def stepped(self, number: int, event: Input, machine: Machine, now_ns: int) -> None:
+        self._under_way[number] += 1
         if isinstance(event, Received):
             self.heard(number, event.pdu, machine)
 
     def done(self, number: int) -> None:
+        self._under_way[number] = max(0, self._under_way[number] - 1)
+        if self._under_way[number]:
+            return
         if self.world.runs(number):
-            self.look(number, self.world.machine(number), self._read.get(number, 0))
+            events, life = self.world.events[self._read.get(number, 0) :], self.world.life(number)
+            noted = [one for one in events if one.node == number and one.incarnation == life]
+            self.look(number, self.world.machine(number), noted)
         self._read[number] = len(self.world.events)
 
     def verdicts(self) -> list[Verdict]:
