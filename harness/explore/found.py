@@ -10,7 +10,7 @@ from harness.engines.outcome import EngineError, EngineOptions, NodeDied
 from harness.explore.brief import brief
 from harness.explore.explicit import explicit
 from harness.explore.hunt import Failure
-from harness.explore.judging import DIED, ENDLESS, INSIDE, clock_of, judge_of
+from harness.explore.judging import DIED, ENDLESS, INSIDE, aim_of, clock_of, judge_of
 from harness.explore.reduce import reduce, stretch
 from harness.judges import Outcome
 from harness.runs import carry_out, fresh
@@ -86,10 +86,10 @@ def shrunk(failure: Failure, space: Explore, runs: int, seconds: float, network:
     spares a lot, or after it, which keeps a case that takes certain losses."""
     clock, judged = clock_of(network), judge_of(network)
     begin, seconds_at_most = clock(), SHRINK_S * (3 if network else 1)
-    fewest = min((*space.nodes, len(failure.case.nodes)))
+    fewest, aim = min((*space.nodes, len(failure.case.nodes))), aim_of(failure.broken)
 
     def broken(case: Scenario) -> bool:
-        return len(case.nodes) >= fewest and bool(judged(case, space).broken & failure.broken)
+        return len(case.nodes) >= fewest and bool(judged(case, space).broken & aim)
 
     def smaller(case: Scenario, end: float, seeds: Sequence[int] = ()) -> Scenario:
         return reduce(case, broken, end - clock(), clock, seeds)

@@ -38,6 +38,11 @@ class Judged:
         return frozenset(verdict.property for verdict in self.against)
 
 
+def aim_of(broken: frozenset[str]) -> frozenset[str]:
+    """For what a smaller case must still fail: for what others can see, too, if there is any such thing."""
+    return broken - INSIDE or broken
+
+
 Judge = Callable[[Scenario, Explore], Judged]
 
 

@@ -13,12 +13,13 @@ from captures.evidence import Event
 from harness.explore.base import base_of
 from harness.explore.corpus import corpus
 from harness.explore.found import confirm
+from harness.explore.growth import GROWS
 from harness.explore.invariants import watch
 from harness.explore.invariants.cmd import Links
 from harness.explore.invariants.delta import Lives, within_epsilon
 from harness.explore.invariants.to import Clusters
 from harness.explore.invariants.watch import Watch
-from harness.explore.judging import judged
+from harness.explore.judging import aim_of, judged
 from harness.explore.memory import Run
 from harness.scenario import load
 from harness.scenario.faults.clock import ClockChange
@@ -158,6 +159,11 @@ def test_the_search_tells_it_and_nobody_confirms_it(monkeypatch: pytest.MonkeyPa
     failures = (found for seed in range(30) for case in drawn(base, seed) if "T4" in (found := judged(case)).broken)
     assert "in the join to" in next(one.sentence for one in next(failures).against if one.property == "T4")
     assert confirm(tmp_path / "no file", ("T4",), tmp_path) is None
+
+
+def test_what_is_made_smaller_fails_for_what_a_judge_sees_if_it_did() -> None:
+    assert aim_of(frozenset({"T4", "TD-5"})) == {"TD-5"}
+    assert aim_of(frozenset({"T4", GROWS})) == {"T4", GROWS}
 
 
 class Looks(Watch):
