@@ -2,7 +2,7 @@
 
 T1  two entities that have come back, each in the other's first view, have the same first view: of those who found a
     cluster without one that founded it with them all follow it, or none
-T2  all who end a stop round have the same view then: they have kept the same joins
+T2  all who end a stop round have the same members then, in the same lives: they have kept the same joins
 T3  nothing that came before an entity's incarnation is accepted or delivered in it
 T4  an entity says one point for each join, and with live recovery for each round that the join outlasts
 T5  all who commit a join commit the same: from the same points, after the same round
@@ -44,7 +44,7 @@ class Clusters(Watch):
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self._first: dict[Life, View] = {}
-        self._ended: dict[View, int] = {}  # what a stop round was about -> number of the view after it
+        self._ended: dict[View, View] = {}  # what a stop round was about -> who are members after it
         self._last: dict[Machine, StopRecord | None] = {}
         self._came: dict[Life, set[tuple[int, int]]] = defaultdict(set)
         self._points: dict[tuple[int, View, View, int], int] = {}  # of whom, in which join -> NXT
@@ -96,12 +96,15 @@ class Clusters(Watch):
 
     def _changed(self, life: Life, machine: To, number: int, why: str) -> None:
         record, committed = machine.stops._last, machine.standing.committed
+        if view_number(committed) != number:
+            return  # it has gone on to another view in the same step
+        members = tuple([0 if code & 1 else code for code in committed])
         if why == "stop" and record is not None and record is not self._last.get(machine):
-            agreed = self._ended.setdefault(record.v, number)
-            if agreed != number:
-                self.broken.append(f"T2: n{life[0]} ends the stop round of {record.v} with {number}, others {agreed}")
+            agreed = self._ended.setdefault(record.v, members)
+            if agreed != members:
+                self.broken.append(f"T2: n{life[0]} ends the stop round of {record.v} with {members}, others {agreed}")
         has_come_back = life[1] != first_incarnation(1)
-        if why == "join" and has_come_back and life not in self._first and view_number(committed) == number:
+        if why == "join" and has_come_back and life not in self._first:
             for other, theirs in self._first.items():
                 if theirs != committed and _is_in(life, theirs) and _is_in(other, committed):
                     self.broken.append(f"T1: n{life[0]} is let in with {committed}, n{other[0]} with {theirs}")
