@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from captures.evidence import Frames
 from harness.explore.growth import GROWS, growth, is_looked_at
-from harness.explore.invariants import INVARIANTS, watch
+from harness.explore.invariants import INVARIANTS, watch_of
 from harness.explore.memory import Endless, Run
 from harness.explore.novelty import Novelty
 from harness.judges import Outcome, Verdict, judge
@@ -75,7 +75,7 @@ def judged(case: Scenario, space: Explore = _PLAIN) -> Judged:
 
 def judged_run(run: Run, space: Explore = _PLAIN) -> Judged:
     """The same for a run that has not begun, at which somebody looks."""
-    case, watching = run.scenario, watch(run)
+    case, watching = run.scenario, watch_of(run)
     try:
         run.all()
     except Exception as error:

@@ -14,7 +14,7 @@ from harness.explore.base import base_of
 from harness.explore.corpus import corpus
 from harness.explore.found import confirm
 from harness.explore.growth import GROWS
-from harness.explore.invariants import watch
+from harness.explore.invariants import watch_of
 from harness.explore.invariants.cmd import Links
 from harness.explore.invariants.delta import Lives, within_epsilon
 from harness.explore.invariants.to import Clusters
@@ -189,8 +189,8 @@ def test_a_step_is_looked_at_as_a_whole() -> None:
 
 @pytest.mark.parametrize("setting", ["to.printed.merge=true", "cmd.rules=printed", "delta.printed.restart=true"])
 def test_printed_rules_promise_nothing(setting: str) -> None:
-    assert watch(Run(base_of(setting.partition(".")[0]))) is not None
-    assert watch(Run(base_of(setting.partition(".")[0], [setting]))) is None
+    assert watch_of(Run(base_of(setting.partition(".")[0]))) is not None
+    assert watch_of(Run(base_of(setting.partition(".")[0], [setting]))) is None
 
 
 def test_without_r8_what_was_given_up_is_delivered() -> None:

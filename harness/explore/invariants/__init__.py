@@ -18,7 +18,7 @@ _OF: Mapping[str, type[Watch]] = {"cmd": Links, "delta": Lives, "to": Clusters}
 INVARIANTS = frozenset(name for watch in _OF.values() for name in watch.NAMES)
 
 
-def watch(run: Run) -> Watch | None:
+def watch_of(run: Run) -> Watch | None:
     """Who looks at this run from now on, if there is anything to look for."""
     of = _OF.get(run.scenario.protocol)
     return of(run) if of is not None and of.is_for(run.scenario) else None

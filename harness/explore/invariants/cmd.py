@@ -89,10 +89,7 @@ class Links(Watch):
         for peer, link in sub._links.items():
             waiting: list[object] = [pending for key, pending in link.pending.items() if key != HELLO]
             for one in (*waiting, *link.held):
-                told = (
-                    known.silent.get(peer, -1) >= known.first.setdefault(id(one), known.looked) if link.silent else True
-                )
-                if not told:
+                if link.silent and known.silent.get(peer, -1) < known.first.setdefault(id(one), known.looked):
                     self.broken.append(f"L2: n{number} was not told that n{peer} is silent")
             for key, pending in link.pending.items():
                 if not link.silent and (pending.due_ns, peer, key) not in sub._due:

@@ -57,7 +57,6 @@ class Clusters(Watch):
             join = number, pdu.v, pdu.committed, pdu.epoch if self._is_live else 0
             if (point := self._points.setdefault(join, pdu.nxt)) != pdu.nxt:
                 self.broken.append(f"T4: n{number} says {pdu.nxt} and {point} in the join to {pdu.v}")
-        super().sent(number, send)
 
     def heard(self, number: int, pdu: Pdu, machine: Machine) -> None:
         assert isinstance(machine, To)
