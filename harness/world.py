@@ -254,7 +254,11 @@ class World:
         self._harness(NoteKind.FAULT, note.peers, note.text, values)
 
     def history(self) -> Evidence:
-        return Evidence(tuple(sorted(self._nodes)), Notes(self.events))
+        return Evidence(self.numbers(), Notes(self.events))
+
+    def numbers(self) -> tuple[int, ...]:
+        """Of all nodes, whether they run or not."""
+        return tuple(sorted(self._nodes))
 
     def local(self, number: int) -> int:
         return self._nodes[number].clock(self.now)

@@ -18,7 +18,6 @@ from harness.explore import chance
 from harness.explore.base import base_of, searched
 from harness.explore.brief import brief
 from harness.explore.choices import Draw, Times
-from harness.explore.corpus import corpus
 from harness.explore.edit import is_mild, possible, without_node
 from harness.explore.explicit import explicit
 from harness.explore.found import shrunk, write
@@ -485,45 +484,6 @@ def test_bad_words_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bounds_that_cannot_be_are_told(setting: str, reason: str) -> None:
     with pytest.raises(ScenarioError, match=reason):
         base_of("cmd", [setting])
-
-
-AGAIN = "# It fails again with: "
-# tests/machines/test_clocks.py takes the repair of the first three out; the others were mistakes of ours, and no rules:
-# of him, of st, of the run in memory, and of a judge.
-NO_SWITCH = {
-    "cmd/clock-back",
-    "delta/own-earlier-life",
-    "him/clock-back",
-    "him/clock-forward",
-    "him/two-ends-lost",
-    "him/told-before-held",
-    "him/asked-again",
-    "him/proposed-by-another",
-    "him/told-in-the-same-instant",
-    "him/served-at-last",
-    "st/slow-way",
-    "st/double-in-a-round",
-    "st/held-and-doubled",
-    "cmd/sent-in-one-go",
-    "cmd/behind-an-earlier-life",
-    "cmd/known-of-an-earlier-life",
-    "to/founder-given-up",
-    "to/heard-when-leaving",
-    "to/point-said-twice",
-    "to/said-before-a-join",
-}
-
-
-@pytest.mark.parametrize("name", list(corpus()))
-def test_what_was_found_once_fails_without_its_repair_alone(name: str) -> None:
-    path = corpus()[name]
-    assert not judged(load(path)).against, f"tutti run {path}"
-    switches = [line.removeprefix(AGAIN) for line in path.read_text().splitlines() if line.startswith(AGAIN)]
-    assert len(switches) == (name not in NO_SWITCH)
-    for without in switches:
-        again = load(path, settings=[without])
-        broken = judged(again).broken
-        assert broken and broken <= {one.property for one in again.expect}, f"tutti run {path} --set {without}"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.explore import chance
 from harness.explore.draw import cases
-from harness.explore.invariants.watch import Watch
+from harness.explore.invariants import WATCHES
 from harness.explore.memory import Run
 from harness.scenario.model import Scenario
 
@@ -17,9 +17,9 @@ def drawn(base: Scenario, number: int, count: int = 40) -> list[Scenario]:
     return list(chance.drawn(cases(base, base.explore), number, count))
 
 
-def watched(case: Scenario, watch: type[Watch]) -> Iterator[str]:
+def watched(case: Scenario) -> Iterator[str]:
     """Whether the rules are in force or not."""
     run = Run(case)
-    watching = watch(run)
+    watching = WATCHES[case.protocol](run.world, case.options)
     run.all()
     yield from watching.broken

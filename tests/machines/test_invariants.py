@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,7 @@ from harness.explore.corpus import corpus
 from harness.explore.found import confirm
 from harness.explore.growth import GROWS
 from harness.explore.invariants import watch_of
-from harness.explore.invariants.cmd import Links
-from harness.explore.invariants.delta import Lives, within_epsilon
-from harness.explore.invariants.to import Clusters
+from harness.explore.invariants.delta import within_epsilon
 from harness.explore.invariants.watch import Watch
 from harness.explore.judging import aim_of, judged
 from harness.explore.memory import Run
@@ -26,6 +25,7 @@ from harness.scenario.faults.clock import ClockChange
 from harness.scenario.faults.when import When
 from harness.scenario.model import Message, Script
 from harness.scenario.pdus import PduMatch
+from harness.world import World
 from nodes.cmd.machine import Cmd
 from nodes.cmd.reliable import Reliable
 from nodes.machine import Machine, Output, Submit
@@ -48,17 +48,17 @@ submitted, learn, point = Cmd._submitted, To._learn, Joins._pdu
 
 def of_delta(seed: int, *settings: str) -> Iterator[str]:
     for case in filter(within_epsilon, drawn(base_of("delta", settings), seed)):
-        yield from watched(case, Lives)
+        yield from watched(case)
 
 
 def of_cmd(seed: int, *settings: str) -> Iterator[str]:
     for case in drawn(base_of("cmd", settings), seed):
-        yield from watched(case, Links)
+        yield from watched(case)
 
 
 def of_to(seed: int) -> Iterator[str]:
     for case in drawn(base_of("to"), seed):
-        yield from watched(case, Clusters)
+        yield from watched(case)
 
 
 @pytest.mark.parametrize("settings", [(), IMPATIENT], ids=["all", "impatient"])
@@ -126,15 +126,15 @@ def test_without_its_rule_an_invariant_is_broken(
     ],
     ids=["T1", "T2", "T3"],
 )
-def test_without_its_rule_an_invariant_of_to_is_broken(
+def test_without_its_rule_an_invariant_is_broken_in_a_case(
     name: str, case: str, rules: list[tuple[type, str, Callable[..., object]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where it is drawn too seldom to wait for it. What showed T3 takes two rules now: who left there was a founder."""
     path = ROOT / f"harness/{case}.toml"
-    assert not list(watched(load(path), Clusters))
+    assert not list(watched(load(path)))
     for of, rule, broken in rules:
         monkeypatch.setattr(of, rule, broken)
-    assert any(word.startswith(name) for word in watched(load(path), Clusters))
+    assert any(word.startswith(name) for word in watched(load(path)))
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,8 @@ def test_what_is_made_smaller_fails_for_what_a_judge_sees_if_it_did() -> None:
 class Looks(Watch):
     """What is noted from one look to the next."""
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
+    def __init__(self, world: World, options: Any) -> None:
+        super().__init__(world, options)
         self.kinds: list[set[NoteKind]] = []
 
     def look(self, number: int, machine: Machine, noted: Sequence[Event]) -> None:
@@ -182,12 +182,14 @@ def test_a_step_is_looked_at_as_a_whole() -> None:
     struck = ClockChange(when=When(pdu=PduMatch(types=("DATA",), src=(1,))), node=("n1",), step_ns=1)
     said = Script(message=(Message(at_ns=0, node="n1"),))
     run = Run(replace(base_of("cmd"), workload=said, fault=(struck,)))
-    looks = Looks(run)
+    looks = Looks(run.world, run.scenario.options)
     run.all()
     assert {NoteKind.SUBMITTED, NoteKind.SENT, NoteKind.CLOCK, NoteKind.DELIVERED} in looks.kinds
 
 
-@pytest.mark.parametrize("setting", ["to.printed.merge=true", "cmd.rules=printed", "delta.printed.restart=true"])
+@pytest.mark.parametrize(
+    "setting", ["st.printed.pal=true", "to.printed.merge=true", "cmd.rules=printed", "delta.printed.restart=true"]
+)
 def test_printed_rules_promise_nothing(setting: str) -> None:
     assert watch_of(Run(base_of(setting.partition(".")[0]))) is not None
     assert watch_of(Run(base_of(setting.partition(".")[0], [setting]))) is None
@@ -196,5 +198,5 @@ def test_printed_rules_promise_nothing(setting: str) -> None:
 def test_without_r8_what_was_given_up_is_delivered() -> None:
     """Where the receiver's clock is set back at the right moment, which is drawn once in a thousand cases."""
     path = corpus()["delta/clock-back"]
-    assert not list(watched(load(path), Lives))
-    assert any(word.startswith("R8") for word in watched(load(path, settings=["delta.printed.overtaken=true"]), Lives))
+    assert not list(watched(load(path)))
+    assert any(word.startswith("R8") for word in watched(load(path, settings=["delta.printed.overtaken=true"])))

@@ -214,10 +214,10 @@ def kept_in_vain(self: Joins, x: JoinBlock) -> None:
 
 
 def test_a_void_attempt_has_no_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    """I9, on a seed of busy_returns."""
+    """T6, on a seed of busy_returns."""
     assert busy_returns(50, LIVE) == []
     monkeypatch.setattr(Joins, "_collect", kept_in_vain)
-    assert "I9" in " ".join(busy_returns(50, LIVE))
+    assert "T6" in " ".join(busy_returns(50, LIVE))
 
 
 def overtaken_in_a_join() -> list[str]:

@@ -10,15 +10,16 @@ from collections.abc import Mapping
 
 from harness.explore.invariants.cmd import Links
 from harness.explore.invariants.delta import Lives
+from harness.explore.invariants.st import Logs
 from harness.explore.invariants.to import Clusters
 from harness.explore.invariants.watch import Watch
 from harness.explore.memory import Run
 
-_OF: Mapping[str, type[Watch]] = {"cmd": Links, "delta": Lives, "to": Clusters}
-INVARIANTS = frozenset(name for watch in _OF.values() for name in watch.NAMES)
+WATCHES: Mapping[str, type[Watch]] = {"cmd": Links, "delta": Lives, "st": Logs, "to": Clusters}
+INVARIANTS = frozenset(name for watch in WATCHES.values() for name in watch.NAMES)
 
 
 def watch_of(run: Run) -> Watch | None:
     """Who looks at this run from now on, if there is anything to look for."""
-    of = _OF.get(run.scenario.protocol)
-    return of(run) if of is not None and of.is_for(run.scenario) else None
+    of = WATCHES.get(run.scenario.protocol)
+    return of(run.world, run.scenario.options) if of is not None and of.is_for(run.scenario) else None

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from captures.evidence import Event
 from harness.explore.invariants.watch import Watch
-from harness.explore.memory import Run
 from harness.scenario.model import Scenario
+from harness.world import World
 from nodes.cmd.machine import Cmd
 from nodes.cmd.notes import SILENT
 from nodes.cmd.options import CmdOptions, Printed
@@ -40,8 +40,8 @@ class Links(Watch):
         assert isinstance(options, CmdOptions)
         return options.scheme == "s_records" and options.switches() == Printed()
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
+    def __init__(self, world: World, options: CmdOptions) -> None:
+        super().__init__(world, options)
         self._known: dict[Machine, Known] = {}
 
     def _of(self, machine: Machine) -> Known:

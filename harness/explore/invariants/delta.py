@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from captures.evidence import Event
 from harness.explore.invariants.watch import Watch
-from harness.explore.memory import Run
 from harness.scenario.faults.clock import ClockChange
 from harness.scenario.model import Scenario
+from harness.world import World
 from nodes.delta.options import DeltaOptions
 from nodes.delta.tags import unpack
 from nodes.machine import Machine, Send
@@ -40,11 +40,9 @@ class Lives(Watch):
         assert isinstance(options, DeltaOptions)
         return within_epsilon(case) and not (options.switches().restart or options.switches().overtaken)
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
-        options = run.scenario.options
-        assert isinstance(options, DeltaOptions)
-        self._options, self._members = options, tuple(range(1, len(run.scenario.nodes) + 1))
+    def __init__(self, world: World, options: DeltaOptions) -> None:
+        super().__init__(world, options)
+        self._options = options
         self._sent: dict[Life, dict[int, DeltaData]] = defaultdict(dict)  # by number
         self._passed: dict[Life, dict[int, int]] = defaultdict(dict)  # of each sender, what is over
         self._horizons: dict[Life, int] = defaultdict(int)
@@ -72,7 +70,7 @@ class Lives(Watch):
         passed, horizon = self._passed[me], self._horizons[me]
         if pdu.ts <= max(passed.get(pdu.src, 0), horizon - 1):
             self.broken.append(f"R8: {name}, which is given up: {passed}, {horizon}")
-        mine = unpack(pdu, self._members).get(event.node, {})
+        mine = unpack(pdu, self.world.numbers()).get(event.node, {})
         for source, ts in {**mine, pdu.src: pdu.ts}.items():
             passed[source] = max(ts, passed.get(source, 0))
         self._horizons[me] = max(horizon, self._expired(pdu.ts, mine))

@@ -6,6 +6,7 @@ T2  all who end a stop round have the same members then, in the same lives: they
 T3  nothing that came before an entity's incarnation is accepted or delivered in it
 T4  an entity says one point for each join, and with live recovery for each round that the join outlasts
 T5  all who commit a join commit the same: from the same points, after the same round
+T6  an attempt at a join that is void has no points
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from captures.evidence import Event
-from harness.explore.invariants.watch import Watch
-from harness.explore.memory import Run
+from harness.explore.invariants.st import Logs, Seen
 from harness.scenario.model import Scenario
+from harness.world import World
 from nodes.machine import Machine, Send
 from nodes.to.attempt import JoinRecord, Vector
 from nodes.to.machine import To
@@ -30,10 +31,10 @@ from nodes.wire.to import JoinBlock, ToData
 Life = tuple[int, int]  # entity and incarnation
 
 
-class Clusters(Watch):
-    """T1 to T5."""
+class Clusters(Logs):
+    """T1 to T6, and what ST promises of the logs."""
 
-    NAMES = ("T1", "T2", "T3", "T4", "T5")
+    NAMES = (*Logs.NAMES, "T1", "T2", "T3", "T4", "T5", "T6")
 
     @staticmethod
     def is_for(case: Scenario) -> bool:
@@ -41,17 +42,37 @@ class Clusters(Watch):
         assert isinstance(options, ToOptions)
         return options.switches() == ToPrinted()
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
+    def __init__(self, world: World, options: ToOptions) -> None:
+        super().__init__(world, options)
         self._first: dict[Life, View] = {}
         self._ended: dict[View, View] = {}  # what a stop round was about -> who are members after it
         self._last: dict[Machine, StopRecord | None] = {}
         self._came: dict[Life, set[tuple[int, int]]] = defaultdict(set)
         self._points: dict[tuple[int, View, View, int], int] = {}  # of whom, in which join -> NXT
         self._joins: dict[View, tuple[Vector, Vector, int]] = {}  # to which view -> points in it, rounds before
-        self._is_live = run.scenario.options.recovery == "live"
+        self._is_live = options.recovery == "live"
+
+    def view_of(self, machine: Machine) -> Seen | None:
+        """Nothing for one who is not a member."""
+        assert isinstance(machine, To)
+        here = machine.standing
+        if not here.is_inside() or here.committed[machine.core.index] != here.code:
+            return None
+        # Of a stopped one what each has reported is final, whatever others have.
+        return Seen(here.committed, here.members, frozenset(j for j in here.members if not here.v[j - 1] & 1))
+
+    def life_of(self, number: int) -> int:
+        machine = self.world.machine(number)
+        assert isinstance(machine, To)
+        return machine.standing.incarnation
+
+    def passed_over(self, source: int, code: int, numbers: range) -> bool:
+        """Members may pass over what are ACK PDUs only."""
+        said = (pdu for _, pdu in self.world.sent if isinstance(pdu, ToData) and pdu.src == source and pdu.dst)
+        return not any(pdu.tseq in numbers and pdu.v[source - 1] == code for pdu in said)
 
     def sent(self, number: int, send: Send) -> None:
+        super().sent(number, send)
         pdu = send.pdu
         if isinstance(pdu, JoinBlock):
             join = number, pdu.v, pdu.committed, pdu.epoch if self._is_live else 0
@@ -65,6 +86,9 @@ class Clusters(Watch):
 
     def look(self, number: int, machine: Machine, noted: Sequence[Event]) -> None:
         assert isinstance(machine, To)
+        super().look(number, machine, noted)
+        if machine.attempt.void and machine.attempt.packs:
+            self.broken.append(f"T6: n{number} keeps the points of {sorted(machine.attempt.packs)}")
         if machine not in self._last:
             self._follow(number, machine)
         life = number, machine.standing.incarnation

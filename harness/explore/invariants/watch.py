@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from captures.evidence import Event
-from harness.explore.memory import Run
 from harness.judges import Outcome, Verdict
 from harness.scenario.model import Scenario
-from harness.world import Witness
+from harness.world import Witness, World
 from nodes.machine import Input, Machine, Received
 from nodes.wire import Pdu
 
@@ -20,12 +19,12 @@ class Watch(Witness):
 
     NAMES: ClassVar[Sequence[str]]
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, world: World, options: Any) -> None:
         self.broken: list[str] = []  # "T1: ..."
-        self.world = run.world
+        self.world = world
         self._read: dict[int, int] = {}  # node -> how many events there were when it was looked at
         self._under_way: Counter[int] = Counter()  # steps of a node: a fault may make it take one in the middle of one
-        run.world.witnesses.append(self)
+        world.witnesses.append(self)
 
     @staticmethod
     def is_for(case: Scenario) -> bool:
