@@ -44,7 +44,7 @@ class Witness:
     def stepped(self, number: int, event: Input, machine: Machine, now_ns: int) -> None:
         """A machine took an input."""
 
-    def noted(self, number: int, kind: NoteKind, text: str, now_ns: int) -> None:
+    def noted(self, event: Event) -> None:
         """A node noted something."""
 
     def sent(self, number: int, send: Send) -> None:
@@ -350,22 +350,21 @@ class World:
     def note(self, number: int, log: Log) -> None:
         node = self._nodes[number]
         node.notes += 1
-        for witness in self.witnesses:
-            witness.noted(number, log.kind, log.text, self.now)
-        self.events.append(
-            Event(
-                self.now,
-                number,
-                log.kind,
-                log.about,
-                log.seq,
-                log.peers,
-                log.values,
-                log.text,
-                node.incarnation,
-                node.notes,
-                node.clock(self.now),
-                "memory",
-                len(self.events) + 1,
-            )
+        event = Event(
+            self.now,
+            number,
+            log.kind,
+            log.about,
+            log.seq,
+            log.peers,
+            log.values,
+            log.text,
+            node.incarnation,
+            node.notes,
+            node.clock(self.now),
+            "memory",
+            len(self.events) + 1,
         )
+        self.events.append(event)
+        for witness in self.witnesses:
+            witness.noted(event)

@@ -89,4 +89,4 @@ def _retell(evidence: Evidence, novelty: Novelty) -> None:
         elif what.kind is NoteKind.FAULT:
             novelty.struck(what.fault)
         elif what.node:
-            novelty.noted(what.node, what.kind, what.text, at_ns)
+            novelty.noted(what._replace(time_ns=at_ns))

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from captures.evidence import Event
 from harness.explore.milestones import step_of, step_of_fault
 from harness.world import Witness
 from nodes.facet import ProtocolSpec
@@ -72,12 +73,13 @@ class Novelty(Witness):
         self.words.setdefault((state, title, "", self._struck), now_ns)
         self.words.setdefault((state, state, title), now_ns)
 
-    def noted(self, number: int, kind: NoteKind, text: str, now_ns: int) -> None:
+    def noted(self, event: Event) -> None:
         """A node noted something."""
-        self.tracks[number].append(step_of(kind, text))
+        node, kind, text = event.node, event.kind, event.text
+        self.tracks[node].append(step_of(kind, text))
         name = f"{kind.name} {text}" if kind in _WITH_TEXT else kind.name
-        self.words.setdefault((self._noted.get(number, ""), name), now_ns)
-        self._noted[number] = name
+        self.words.setdefault((self._noted.get(node, ""), name), event.time_ns)
+        self._noted[node] = name
 
     def sent(self, number: int, send: Send) -> None:
         """A node put out a PDU."""

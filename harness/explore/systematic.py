@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from captures.evidence import Event
 from harness.explore.frame import Carried
 from harness.explore.hunt import Failure
 from harness.explore.judging import judged_run
@@ -36,7 +37,6 @@ from harness.scenario.pdus import PduMatch
 from harness.world import Witness
 from nodes.machine import Input, Machine, Send
 from nodes.wire.fault import FaultNote
-from nodes.wire.note import NoteKind
 
 CHUNK = 40  # schedules that a process carries out before one hears of it
 KINDS = ("drop", "delay", "duplicate", "crash")  # of [explore] faults, those that strike at a PDU
@@ -195,7 +195,7 @@ class _Places(Witness):
         """A machine took an input: what it put out before is out."""
         self._all_out()
 
-    def noted(self, number: int, kind: NoteKind, text: str, now_ns: int) -> None:
+    def noted(self, event: Event) -> None:
         """A NOTE stands between two PDUs."""
         self._all_out()
 

@@ -21,13 +21,17 @@ from harness.explore.invariants.watch import Watch
 from harness.explore.judging import aim_of, judged
 from harness.explore.memory import Run
 from harness.scenario import load
+from harness.scenario.faults.chosen import Drop
 from harness.scenario.faults.clock import ClockChange
+from harness.scenario.faults.link import LinkState
+from harness.scenario.faults.pause import Pause
 from harness.scenario.faults.when import When
 from harness.scenario.model import Message, Script
 from harness.scenario.pdus import PduMatch
 from harness.world import World
 from nodes.cmd.machine import Cmd
 from nodes.cmd.reliable import Reliable
+from nodes.him.window import Window
 from nodes.machine import Machine, Output, Submit
 from nodes.to import join
 from nodes.to.join import Joins
@@ -41,6 +45,7 @@ from tests.helpers.invariants import drawn, watched
 from tests.helpers.seeds import EverySeed
 
 BATCHES = 10
+MS = 1_000_000
 IMPATIENT = ("explore.options.attempts=[3,2]", 'explore.faults=["link","partition","drop"]')
 
 submitted, learn, point = Cmd._submitted, To._learn, Joins._pdu
@@ -61,6 +66,11 @@ def of_to(seed: int) -> Iterator[str]:
         yield from watched(case)
 
 
+def of_him(seed: int) -> Iterator[str]:
+    for case in drawn(base_of("him"), seed):
+        yield from watched(case)
+
+
 @pytest.mark.parametrize("settings", [(), IMPATIENT], ids=["all", "impatient"])
 def test_cmd_keeps_what_its_own_rules_promise(settings: tuple[str, ...], every_seed: EverySeed) -> None:
     every_seed(range(BATCHES), lambda seed: next(of_cmd(seed, *settings), None))
@@ -72,6 +82,10 @@ def test_delta_keeps_what_its_own_rules_promise(every_seed: EverySeed) -> None:
 
 def test_to_keeps_what_its_own_rules_promise(every_seed: EverySeed) -> None:
     every_seed(range(BATCHES), lambda seed: next(of_to(seed), None))
+
+
+def test_him_keeps_what_its_own_rules_promise(every_seed: EverySeed) -> None:
+    every_seed(range(BATCHES), lambda seed: next(of_him(seed), None))
 
 
 def takes_what_it_leaves_for(self: To, x: ToPdu) -> bool:
@@ -187,9 +201,38 @@ def test_a_step_is_looked_at_as_a_whole() -> None:
     assert {NoteKind.SUBMITTED, NoteKind.SENT, NoteKind.CLOCK, NoteKind.DELIVERED} in looks.kinds
 
 
-@pytest.mark.parametrize(
-    "setting", ["st.printed.pal=true", "to.printed.merge=true", "cmd.rules=printed", "delta.printed.restart=true"]
+def seen_by_its_number_alone(self: Window, number: int) -> bool:
+    """Whatever is below the highest."""
+    return number <= self._highest
+
+
+def test_what_was_forgotten_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two messages the second has ended, and is forgotten, when the first is sent again to who has missed it."""
+    said = Script(message=(Message(at_ns=10 * MS, node="n1"), Message(at_ns=10 * MS, node="n1")))
+    lost = Drop(pdu=PduMatch(types=("DATA",), src=(1,)), towards=("n3",))
+    paused = Pause(at_ns=11 * MS, node=("n1",), for_ns=60_000 * MS)
+    case = replace(base_of("him"), workload=said, fault=(lost, paused))
+    assert not list(watched(case))
+    monkeypatch.setattr(Window, "__contains__", seen_by_its_number_alone)
+    assert any(word.startswith("H2") for word in watched(case))
+
+
+def test_who_is_removed_was_asked() -> None:
+    said = Script(message=(Message(at_ns=10 * MS, node="n1"),))
+    cut = LinkState(at_ns=0, link=("n3-s1",), for_ns=10_000 * MS)
+    case = replace(base_of("him"), workload=said, fault=(cut,))
+    assert not list(watched(case))
+    asked_nobody = replace(case, options=replace(case.options, printed_disjoin=True))
+    assert any(word.startswith("H3") for word in watched(asked_nobody))
+
+
+PRINTED = (
+    *("st.printed.pal=true", "to.printed.merge=true", "cmd.rules=printed", "delta.printed.restart=true"),
+    "him.printed_disjoin=true",
 )
+
+
+@pytest.mark.parametrize("setting", PRINTED)
 def test_printed_rules_promise_nothing(setting: str) -> None:
     assert watch_of(Run(base_of(setting.partition(".")[0]))) is not None
     assert watch_of(Run(base_of(setting.partition(".")[0], [setting]))) is None

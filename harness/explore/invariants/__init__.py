@@ -10,12 +10,13 @@ from collections.abc import Mapping
 
 from harness.explore.invariants.cmd import Links
 from harness.explore.invariants.delta import Lives
+from harness.explore.invariants.him import Group
 from harness.explore.invariants.st import Logs
 from harness.explore.invariants.to import Clusters
 from harness.explore.invariants.watch import Watch
 from harness.explore.memory import Run
 
-WATCHES: Mapping[str, type[Watch]] = {"cmd": Links, "delta": Lives, "st": Logs, "to": Clusters}
+WATCHES: Mapping[str, type[Watch]] = {"cmd": Links, "delta": Lives, "him": Group, "st": Logs, "to": Clusters}
 INVARIANTS = frozenset(name for watch in WATCHES.values() for name in watch.NAMES)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -22,7 +22,7 @@ class Watch(Witness):
     def __init__(self, world: World, options: Any) -> None:
         self.broken: list[str] = []  # "T1: ..."
         self.world = world
-        self._read: dict[int, int] = {}  # node -> how many events there were when it was looked at
+        self._noted: dict[int, list[Event]] = defaultdict(list)  # by a node, since it was looked at
         self._under_way: Counter[int] = Counter()  # steps of a node: a fault may make it take one in the middle of one
         world.witnesses.append(self)
 
@@ -42,15 +42,17 @@ class Watch(Witness):
         if isinstance(event, Received):
             self.heard(number, event.pdu, machine)
 
+    def noted(self, event: Event) -> None:
+        self._noted[event.node].append(event)
+
     def done(self, number: int) -> None:
         self._under_way[number] = max(0, self._under_way[number] - 1)
         if self._under_way[number]:
             return
+        noted = self._noted.pop(number, [])
         if self.world.runs(number):
-            events, life = self.world.events[self._read.get(number, 0) :], self.world.life(number)
-            noted = [one for one in events if one.node == number and one.incarnation == life]
-            self.look(number, self.world.machine(number), noted)
-        self._read[number] = len(self.world.events)
+            life = self.world.life(number)
+            self.look(number, self.world.machine(number), [one for one in noted if one.incarnation == life])
 
     def verdicts(self) -> list[Verdict]:
         """One against each invariant that was broken, for the first time."""
