@@ -14,6 +14,7 @@ from captures.evidence import Event
 from harness.explore.invariants.watch import Watch
 from harness.scenario.model import Scenario
 from harness.world import World
+from nodes.him.machine import Him
 from nodes.him.options import HimOptions
 from nodes.him.window import WINDOW
 from nodes.machine import Machine, Send
@@ -41,9 +42,7 @@ class Group(Watch):
         self._held: dict[Life, set[Message]] = defaultdict(set)
         self._came: dict[int, Pdu] = {}  # to a node, last
         self._members: dict[Life, frozenset[int]] = {}
-        self._in_vain: dict[Life, set[tuple[int, int]]] = defaultdict(
-            set
-        )  # who was asked for the last time, about what
+        self._in_vain: dict[Life, set[tuple[int, int]]] = defaultdict(set)  # who was asked to the end, about what
         self._times = 2 * options.q
 
     def sent(self, number: int, send: Send) -> None:
@@ -64,7 +63,8 @@ class Group(Watch):
 
     def heard(self, number: int, pdu: Pdu, machine: Machine) -> None:
         self._came[number] = pdu
-        if isinstance(pdu, HimAnswer) and pdu.origin == number and pdu.flags & HAVE:
+        assert isinstance(machine, Him)
+        if isinstance(pdu, HimAnswer) and pdu.origin == number and pdu.flags & HAVE and pdu.view == machine._core.view:
             self._in_vain[number, self.world.life(number)].discard((pdu.src, pdu.seq))
 
     def look(self, number: int, machine: Machine, noted: Sequence[Event]) -> None:
