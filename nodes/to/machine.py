@@ -28,6 +28,7 @@ from nodes.to.views import ViewMode, active, first_incarnation, is_last_of_its_s
 from nodes.to.waiting import Waiting
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind
+from nodes.wire.st import SnapshotBlock
 from nodes.wire.to import (
     ToData,
     ToPdu,
@@ -75,7 +76,7 @@ class To:
         joins, joiner = self._joins, self._joins.joiner
         self._as_member: dict[type, Any] = {
             ToData: self._waiting.on_data,
-            **dict.fromkeys((ToRst, ToRstPak, ToRstAck), self.recovery.on_pdu),
+            **dict.fromkeys((ToRst, ToRstPak, ToRstAck), self._on_round),
             **dict.fromkeys((ToStop, ToStopPack, ToStopAck), self.stops.on_stop),
             ToRcv: joins.on_return,
             **dict.fromkeys((ToRcvPack, ToRcvAck), joins.on_join),
@@ -185,6 +186,12 @@ class To:
             return
         handlers = self._as_joiner if self.standing.vm is ViewMode.JOINING else self._as_member
         handlers[type(pdu)](pdu)
+
+    def _on_round(self, x: SnapshotBlock) -> None:
+        """Rounds are among members: who is one by a join that I have not committed takes me into none. That would void
+        what I have promised, and I could not follow any more."""
+        if x.src in self.standing.members or self.core.phase.mode is not Mode.DATA:
+            self.recovery.on_pdu(x)
 
     def _learn(self, x: ToPdu) -> bool:
         """X0.3: what is committed anywhere is committed here. False if I left for it: my next life must not find x."""
