@@ -9,7 +9,8 @@ must be told apart that cannot be confused while senders pause:
 * A recovery round needs everything that its members have sent, and begins a new epoch. It voids the attempt: who
   enters it takes what has waited as ordinary data, and says a new point, in the new epoch, when the round has ended.
   Points and RCV_ACKs count in their own epoch only, the joiner's too. Nobody can have committed the attempt: who
-  had, showed it in the round, and was followed before the round was entered.
+  had, showed it in the round, and was followed before the round was entered. Whom one may not follow, in a stop round
+  of which he is no voter, takes one into no round.
 
 While it goes from one join into the next (another joiner has come), a member keeps its point: the first join may be
 committed elsewhere, so with whoever has promised it, what lies behind the point goes on waiting. Before a later point

@@ -25,9 +25,10 @@ from nodes.to.views import View, ViewMode
 from nodes.to.waiting import Waiting
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind
-from nodes.wire.to import JoinBlock, StopBlock, ToPdu, ToRcv, ToRcvAck
+from nodes.wire.st import SnapshotBlock
+from nodes.wire.to import JoinBlock, StopBlock, ToData, ToPdu, ToRcv, ToRcvAck
 from tests import ROOT
-from tests.helpers.cluster import SLOT, TD, Restless, failures
+from tests.helpers.cluster import SLOT, TD, Broken, Restless, failures
 from tests.helpers.to_schedules import LIVE, busy_returns, complaints, judged, schedule
 
 admit, begin_again, flush, look_again = Joins._admit, Joiner._begin_again, Joins._flush, Waiting.look_again
@@ -255,3 +256,49 @@ def test_nothing_is_overtaken_in_a_join_that_comes_to_nothing(monkeypatch: pytes
     assert overtaken_in_a_join() == []
     monkeypatch.setattr(Waiting, "look_again", out_of_turn)
     assert overtaken_in_a_join() != []
+
+
+def taken_into_a_round() -> Restless:
+    """E3 has promised the join of E4 when it stops E2, and hears of E4's recovery round before it hears from E1 or E5
+    that they have committed the join."""
+    world = Restless(5, LIVE)
+    stop, back = world.stop_time(), world.now + 3 * world.stop_time()
+    late, promised, in_round = list[int](), list[int](), list[int]()
+
+    def loss(pdu: Pdu, receiver: int, now: int) -> bool:
+        if (pdu.src, receiver) == (2, 2) and isinstance(pdu, ToRcvAck) and not late:
+            late.append(now + stop - 20 * SLOT)  # when E3 may promise: just before it misses E2
+            world.at(now, lambda: world.kill(2))
+        if (pdu.src, receiver) == (1, 4) and isinstance(pdu, ToData):
+            return pdu.payload == b"E4 lacks it"
+        if receiver != 3 or pdu.src == 3 or now < back:
+            return False
+        e3 = world.machine(3)
+        assert isinstance(e3, To)
+        here = e3.standing
+        if here.vm is ViewMode.STOPPING:
+            in_round.extend([now] if pdu.src == 4 and isinstance(pdu, SnapshotBlock) else [])
+            return pdu.src != 4 and (not in_round or isinstance(pdu, SnapshotBlock))
+        if here.promised is not None:
+            if not promised:
+                promised.append(now)
+                world.at(now + 4 * SLOT, lambda: world.say(1, b"E4 lacks it"))
+                world.at(now + 6 * SLOT, lambda: world.say(1))
+            return True
+        not_yet = pdu.src == 1 and (not late or now < late[0])
+        return isinstance(pdu, JoinBlock) and (not_yet or (pdu.src == 5 and isinstance(pdu, ToRcvAck)))
+
+    world.channel(SLOT, loss)
+    world.at(world.now, lambda: world.kill(4))
+    world.at(back, lambda: world.start_again(4))
+    world.run(until_ns=back + 2 * stop)
+    assert in_round
+    return world
+
+
+def test_who_is_no_member_takes_nobody_into_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = taken_into_a_round()
+    assert [one.standing.members for one in world.alive()] == [frozenset({1, 3, 4, 5})] * 4
+    monkeypatch.setattr(To, "_on_round", lambda self, x: self.recovery.on_pdu(x))
+    with pytest.raises(Broken, match="T2: "):
+        taken_into_a_round()
