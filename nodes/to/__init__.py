@@ -32,7 +32,7 @@ PROTOCOL = ProtocolSpec(
     longest_wait_ns=longest_wait_ns,
     beats=lambda options: True,
     max_payload=MAX_PAYLOAD,
-    phase=lambda entity: f"{entity.standing.vm.value} {entity.core.phase.mode.value}",
+    phase=To.phase,
     states=To.states,
     milestones=(
         Milestone("a joiner died between its two acknowledgements", ("RCV", "RCV_PACK", "crash"), ("RCV_ACK",)),

@@ -95,6 +95,11 @@ class To:
         """Where it stands in the view control, once it has heard anything."""
         return {0: self.standing.vm.value} if self._started else {}
 
+    def phase(self) -> str:
+        """What it is doing, and whether a join may be done elsewhere: which it has promised, or founds with others."""
+        bound = "promised" if self.standing.promised else "founding" if self._joins.joiner.founding else ""
+        return f"{self.standing.vm.value} {self.core.phase.mode.value} {bound}"
+
     @property
     def deadline(self) -> int | None:
         """The earliest timer; before the start, at once."""
