@@ -248,7 +248,7 @@ class Joins:
         """X0.3: a join that is committed anywhere is committed here."""
         here, record = self._standing, self._standing.promised
         joining = here.vm is ViewMode.JOINING
-        if record is None or (here.printed.flush and not joining) or not here.may_learn_from(x.src):
+        if record is None or (here.printed.flush and not joining) or not here.may_learn_from(x):
             return
         epoch = _epoch_of_sender(x) if joining else self._core.phase.epoch
         if epoch is None:

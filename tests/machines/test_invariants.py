@@ -135,7 +135,7 @@ def test_without_its_rule_an_invariant_is_broken(
     ("name", "case", "rules"),
     [
         ("T1", "explore/corpus/to/founder-given-up", [FOLLOWS]),
-        ("T2", "scenarios/to/joined-alone", [(Standing, "may_learn_from", lambda self, j: True)]),
+        ("T2", "scenarios/to/joined-alone", [(Standing, "may_learn_from", lambda self, x: True)]),
         ("T3", "explore/corpus/to/heard-when-leaving", [(To, "_learn", takes_what_it_leaves_for), FOLLOWS]),
     ],
     ids=["T1", "T2", "T3"],

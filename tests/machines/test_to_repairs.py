@@ -26,7 +26,7 @@ from nodes.to.waiting import Waiting
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind
 from nodes.wire.st import SnapshotBlock
-from nodes.wire.to import JoinBlock, StopBlock, ToData, ToPdu, ToRcv, ToRcvAck
+from nodes.wire.to import JoinBlock, StopBlock, ToData, ToPdu, ToRcv, ToRcvAck, ToRcvPack
 from tests import ROOT
 from tests.helpers.cluster import SLOT, TD, Broken, Restless, failures
 from tests.helpers.to_schedules import LIVE, busy_returns, complaints, judged, schedule
@@ -177,7 +177,7 @@ def test_a_stop_round_gives_a_join_up_everywhere_or_nowhere(monkeypatch: pytest.
     """Else who hears the joiner in the round keeps the join, who has ended the round does not: two views for ever."""
     case = load(ROOT / "harness/scenarios/to/joined-alone.toml")
     assert not judged_case(case).broken
-    monkeypatch.setattr(Standing, "may_learn_from", lambda self, j: True)
+    monkeypatch.setattr(Standing, "may_learn_from", lambda self, x: True)
     monkeypatch.setattr(Standing, "holds_me", lambda self, x: True)
     assert judged_case(case).broken >= {"TD-1", "TD-4", "TD-5"}
 
@@ -302,3 +302,33 @@ def test_who_is_no_member_takes_nobody_into_a_round(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(To, "_on_round", lambda self, x: self.recovery.on_pdu(x))
     with pytest.raises(Broken, match="T2: "):
         taken_into_a_round()
+
+
+def committed_by_one_who_has_stopped() -> ViewMode:
+    """Where E1, which joins, stands when E2 goes on. E2 alone commits the join that all others have given up with it;
+    the next one, without E2, cannot be committed, since E3 lacks a point."""
+    world = Restless(5, ToOptions())
+    stop, back = world.stop_time(), world.now + 3 * world.stop_time()
+
+    def loss(pdu: Pdu, receiver: int, now: int) -> bool:
+        if (pdu.src, receiver) == (2, 2) and isinstance(pdu, ToRcvPack) and not world.paused(2):
+            world.pause(2)
+        return (pdu.src, receiver) == (5, 3) and isinstance(pdu, JoinBlock) and bool(pdu.v[1] & 1)
+
+    world.channel(SLOT, loss)
+    world.at(world.now, lambda: world.kill(1))
+    world.at(back, lambda: world.start_again(1))
+    world.run(until_ns=back + 2 * stop)
+    e1 = world.machine(1)
+    assert isinstance(e1, To) and e1.standing.promised is not None and e1.standing.v[1] & 1
+    world.resume(2)
+    world.run(until_ns=world.now + 5 * SLOT)
+    views = [event.peers for event in world.events if event.kind is NoteKind.VIEW and event.node == 2]
+    assert views[-1] == (1, 2, 3, 4, 5)
+    return e1.standing.vm
+
+
+def test_who_has_stopped_tells_of_no_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert committed_by_one_who_has_stopped() is ViewMode.JOINING
+    monkeypatch.setattr(Standing, "may_learn_from", lambda self, x: True)
+    assert committed_by_one_who_has_stopped() is ViewMode.NORMAL
