@@ -62,11 +62,11 @@ class Standing:
         return [j for j in sorted(self.members) if self.v[j - 1] == self.committed[j - 1]]
 
     def may_learn_from(self, x: ToPdu) -> bool:
-        """May what x shows tell me of a join? Not if its sender has stopped: it may have committed one that all others
-        have given up. In a stop round that the voters can end, only what a voter shows: who does not hear another one
-        in time gives the join up with the end of the round, and then all must."""
+        """May what x shows tell me of a join? Not if its sender has stopped since: it may have committed one that all
+        others have given up. In a stop round that the voters can end, only what a voter shows: who does not hear
+        another one in time gives the join up with the end of the round, and then all must."""
         j, voters = x.src, self.voters()
-        if self.v[j - 1] & 1 and x.v[j - 1] >> 1 <= self.v[j - 1] >> 1:
+        if x.v[j - 1] | 1 <= self.v[j - 1]:
             return False
         return self.vm is not ViewMode.STOPPING or j in voters or len(voters) < self.quorum
 

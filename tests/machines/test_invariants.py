@@ -100,7 +100,11 @@ def with_a_moving_point(self: Joins, row: type, flags: int = 0) -> JoinBlock:
     return replace(said, nxt=self._transfer.sl.tseq)
 
 
-FOLLOWS = Joiner, "has_gone_on_without", lambda self, x: False  # a founder follows one that it has given up
+# A founder follows one that it has given up.
+FOLLOWS = (
+    (Joiner, "has_gone_on_without", lambda self, x: False),
+    (Standing, "may_learn_from", lambda self, x: True),
+)
 
 
 def silence_goes_on(self: Cmd, event: Submit, now_ns: int) -> list[Output]:
@@ -134,9 +138,9 @@ def test_without_its_rule_an_invariant_is_broken(
 @pytest.mark.parametrize(
     ("name", "case", "rules"),
     [
-        ("T1", "explore/corpus/to/founder-given-up", [FOLLOWS]),
+        ("T1", "explore/corpus/to/founder-given-up", [*FOLLOWS]),
         ("T2", "scenarios/to/joined-alone", [(Standing, "may_learn_from", lambda self, x: True)]),
-        ("T3", "explore/corpus/to/heard-when-leaving", [(To, "_learn", takes_what_it_leaves_for), FOLLOWS]),
+        ("T3", "explore/corpus/to/heard-when-leaving", [(To, "_learn", takes_what_it_leaves_for), *FOLLOWS]),
     ],
     ids=["T1", "T2", "T3"],
 )

@@ -195,6 +195,7 @@ def test_who_founds_without_an_entity_does_not_follow_it(monkeypatch: pytest.Mon
     case = load(ROOT / "harness/explore/corpus/to/founder-given-up.toml")
     assert not judged_case(case).broken
     monkeypatch.setattr(Joiner, "has_gone_on_without", lambda self, x: False)
+    monkeypatch.setattr(Standing, "may_learn_from", lambda self, x: True)
     assert judged_case(case).broken == {"TD-4", "TD-5", "T1"}
 
 
