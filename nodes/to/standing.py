@@ -65,10 +65,13 @@ class Standing:
         """May what x shows tell me of a join? Not if its sender has stopped since: it may have committed one that all
         others have given up. In a stop round that the voters can end, only what a voter shows: who does not hear
         another one in time gives the join up with the end of the round, and then all must."""
-        j, voters = x.src, self.voters()
+        j = x.src
         if x.v[j - 1] | 1 <= self.v[j - 1]:
             return False
-        return self.vm is not ViewMode.STOPPING or j in voters or len(voters) < self.quorum
+        if self.vm is not ViewMode.STOPPING:
+            return True
+        voters = self.voters()
+        return j in voters or len(voters) < self.quorum
 
     def holds_me(self, x: ToPdu | ViewBlock) -> bool:
         """Am I a member for x's sender?"""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any
 
 from captures.evidence import Event, Evidence, Notes
-from harness.explore.invariants.st import Logs
+from harness.explore.invariants.st import Logs, is_repaired
 from harness.explore.invariants.to import Clusters
 from harness.judges import Outcome, judge
 from harness.world import Loss, World, no_loss
@@ -38,7 +38,7 @@ class Watched(World):
     def __init__(self, seed: int, watch: type[Logs], options: StOptions | ToOptions) -> None:
         super().__init__(seed)
         self.watching = watch(self, options)
-        self._promises = not any(astuple(options.switches()))
+        self._promises = is_repaired(options)
 
     def _after(self, number: int, outputs: list[Any]) -> None:
         super()._after(number, outputs)

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from captures.evidence import Event
-from harness.explore.invariants.watch import Watch
+from harness.explore.invariants.watch import Life, Watch
 from harness.scenario.faults.clock import ClockChange
 from harness.scenario.model import Scenario
 from harness.world import World
@@ -20,8 +20,6 @@ from nodes.delta.tags import unpack
 from nodes.machine import Machine, Send
 from nodes.wire.delta import DeltaData
 from nodes.wire.note import NoteKind
-
-Life = tuple[int, int]  # agent and which of its lives
 
 
 def within_epsilon(case: Scenario) -> bool:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from captures.evidence import Event
-from harness.explore.invariants.watch import Watch
+from harness.explore.invariants.watch import Life, Watch
 from harness.scenario.model import Scenario
 from harness.world import World
 from nodes.him.machine import Him
@@ -23,7 +23,6 @@ from nodes.wire.him import HAVE, HimAnswer, HimData, HimQuery
 from nodes.wire.note import NoteKind
 
 Message = tuple[int, int]  # originator, number
-Life = tuple[int, int]  # node and which of its lives
 
 
 class Group(Watch):

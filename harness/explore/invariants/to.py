@@ -16,31 +16,23 @@ from collections.abc import Sequence
 
 from captures.evidence import Event
 from harness.explore.invariants.st import Logs, Seen
-from harness.scenario.model import Scenario
+from harness.explore.invariants.watch import Life
 from harness.world import World
 from nodes.machine import Machine, Send
 from nodes.to.attempt import JoinRecord, Vector
 from nodes.to.machine import To
-from nodes.to.options import ToOptions, ToPrinted
+from nodes.to.options import ToOptions
 from nodes.to.stop import StopRecord
 from nodes.to.views import View, ViewMode, active, first_incarnation, view_number
 from nodes.wire import Pdu
 from nodes.wire.note import NoteKind
 from nodes.wire.to import JoinBlock, ToData
 
-Life = tuple[int, int]  # entity and incarnation
-
 
 class Clusters(Logs):
     """T1 to T6, and what ST promises of the logs."""
 
     NAMES = (*Logs.NAMES, "T1", "T2", "T3", "T4", "T5", "T6")
-
-    @staticmethod
-    def is_for(case: Scenario) -> bool:
-        options = case.options
-        assert isinstance(options, ToOptions)
-        return options.switches() == ToPrinted()
 
     def __init__(self, world: World, options: ToOptions) -> None:
         super().__init__(world, options)

@@ -13,6 +13,8 @@ from harness.world import Witness, World
 from nodes.machine import Input, Machine, Received
 from nodes.wire import Pdu
 
+Life = tuple[int, int]  # node and which of its lives
+
 
 class Watch(Witness):
     """Looks at each machine after each of its steps, when all that it brought is put out."""
